@@ -26,7 +26,7 @@ from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
 from dpverify.compare.page import COMPARISON_PAGE
 from dpverify.conform.peers.coverage_page import AUDITORS_PAGE
 from dpverify.conform.peers.page import PEERS_PAGE
-from dpverify.harness.run.discovery import Index, index_text, made_index
+from dpverify.harness.run.registry import Index, index_text, made_index
 from dpverify.harness.run.suite import Suite
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import SpecError, load_specs, notation_markdown
@@ -35,22 +35,19 @@ from dpverify.ledger.load import read_specs
 from dpverify.ledger.specs import Specs
 from dpverify.papers import INDEX, index, packages
 from dpverify.report.collect import ReportError, reading_key, stale
-from dpverify.report.pages.front import (
+from dpverify.report.pages.layout import lay_out
+from dpverify.report.pages.repository import (
     example_block,
     example_command,
     findings_block,
     papers_block,
+    quotations_page,
     read_front_page,
     recorded,
     with_block,
 )
-from dpverify.report.pages.layout import lay_out
-from dpverify.report.pages.quotations import quotations_page
 from dpverify.report.pages.write import check, regenerate
-from dpverify.selftest.pages.faults import SELFTEST_PAGE
-from dpverify.selftest.pages.mutants import MUTANTS_PAGE
-from dpverify.selftest.pages.rates import RATES_PAGE
-from dpverify.selftest.pages.search import SEARCH_PAGE
+from dpverify.selftest.pages import MUTANTS_PAGE, RATES_PAGE, SEARCH_PAGE, SELFTEST_PAGE
 from dpverify.symbolic.automatic.quotations import compared_quotations
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered i
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from dpverify.conform import Conformance, PrivateOptimizer, Promise
-    from dpverify.harness.run.session import SessionEvidence
+    from dpverify.harness.run.runner import SessionEvidence
     from dpverify.harness.run.suite import JudgedReading
     from dpverify.harness.run.tasks import Job
     from dpverify.ledger.claims import ClaimSpec
@@ -58,7 +58,7 @@ def assert_conforms(request: pytest.FixtureRequest) -> Callable[..., Conformance
     continuous-integration service names a file in GITHUB_STEP_SUMMARY, a summary is appended to it.
     """
     from dpverify.conform import conformance
-    from dpverify.conform.summary import append_summary
+    from dpverify.conform.report import append_summary
 
     def check(optimizer: PrivateOptimizer, promise: Promise, **options: Any) -> Conformance:
         result = conformance(optimizer, promise, **options)
@@ -110,7 +110,7 @@ OF_OTHERS: pytest.StashKey[list[list[str]]] = pytest.StashKey()
 
 
 def _evidence(directory: Path, config: pytest.Config) -> SessionEvidence:
-    from dpverify.harness.run.session import SessionEvidence
+    from dpverify.harness.run.runner import SessionEvidence
 
     options = (config.getoption(f"--dpverify-{name}") for name in ("budget", "seed", "fresh"))
     return SessionEvidence(directory, config.getini("dpverify_checks"), *options)

@@ -1,6 +1,8 @@
 """An optimizer as one object: its settings, its run, its accountant, its audit, its conformance.
 
-Modules of runs, which load numba, are imported where a run starts: its accountant needs none.
+Modules of runs, which load numba, are imported where a run starts: its accountant needs none. The accountant of
+optimizers on batches drawn without replacement is that of replacing one example. It loads scipy when something is
+accounted: a party of a computation does without.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
     from dpverify.algorithms.audited import AuditTarget
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
+    from dpverify.privacy.batches import BatchSteps
     from dpverify.privacy.participation import Bounds
     from dpverify.problems.regression import Regression
     from dpverify.problems.stepped_run import LongRun
+
 
 SettingsT = TypeVar("SettingsT", bound=Settings)
 Observer = Callable[[int, Vector], None]
@@ -223,3 +227,32 @@ def count_steps(request: Mapping[str, Any], examples: int, gradients: int) -> in
     """Return T: as requested, or so many that ``gradients`` a step make up the epochs; at least 1."""
     epochs = request.get("epochs", DEFAULT_EPOCHS)
     return check.whole(1, MOST_STEPS, steps=request.get("steps", max(1, epochs * examples // gradients)))
+
+
+MOST_NOISE = 1e6  # if this sigma does not reach an epsilon, nothing is searched for
+
+
+def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
+    """Return the certified upper bound of epsilon of steps on a part ``rate`` of the data."""
+    from dpverify.privacy.batches import BatchSteps, upper_epsilon
+
+    return upper_epsilon([BatchSteps(rate, sigma, steps)], delta)
+
+
+def sampled_bounds(rate: float, sigma: float, steps: int, delta: float) -> Bounds:
+    """Return both bounds of epsilon; the lower one is attained on some data."""
+    from dpverify.privacy.batches import BatchSteps, batch_epsilon
+
+    return batch_epsilon([BatchSteps(rate, sigma, steps)], delta)
+
+
+def least_sigma(rate: float, steps: int, epsilon: float, delta: float) -> float:
+    """Return the smallest sigma that is certified for (epsilon, delta)."""
+    from dpverify.privacy.batches import BatchSteps, least_factor
+
+    def steps_with(sigma: float) -> list[BatchSteps]:
+        return [BatchSteps(rate, sigma, steps)]
+
+    if sampled_epsilon(rate, MOST_NOISE, steps, delta) > epsilon:
+        raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={delta!r}: nothing could be certified")
+    return least_factor(steps_with, epsilon, delta)

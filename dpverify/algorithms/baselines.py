@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
 
-from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
-from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
+from dpverify.algorithms.algorithm import (
+    Algorithm,
+    ProblemSize,
+    count_steps,
+    least_sigma,
+    sampled_bounds,
+    sampled_epsilon,
+)
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, Settings, whole
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
@@ -19,8 +25,7 @@ from dpverify.kernels.typing import Vector
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.conform import PrivateOptimizer, Promise
-    from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
-    from dpverify.papers.wang2019.algorithms.storm import Storm
+    from dpverify.papers.wang2019.algorithms.baselines import AgdParameters, DpAgd, Storm
     from dpverify.privacy.participation import Bounds
     from dpverify.problems.example_gradients import BatchMean
     from dpverify.problems.regression import Regression
@@ -99,7 +104,7 @@ class DpGdAlgorithm(NoisyBaseline):
     summary = "Descent with clipped gradients of all examples (Wang, Ye and Xu 2017)."
 
     def descent(self) -> Callable[..., NoisyDescent]:
-        from dpverify.papers.wang2019.algorithms.descent import dp_gd
+        from dpverify.papers.wang2019.algorithms.baselines import dp_gd
 
         return dp_gd
 
@@ -119,7 +124,7 @@ class RrpsgdAlgorithm(NoisyBaseline):
     summary = "Descent with clipped gradients of single examples (Zhang, Zheng, Mou and Wang 2017)."
 
     def descent(self) -> Callable[..., NoisyDescent]:
-        from dpverify.papers.wang2019.algorithms.descent import rrpsgd
+        from dpverify.papers.wang2019.algorithms.baselines import rrpsgd
 
         return rrpsgd
 
@@ -159,7 +164,7 @@ class StormAlgorithm(Algorithm[StormSettings]):
         return self.filled(request, {"batch": batch}, steps=count_steps(request, examples, 2 * batch))
 
     def start(self, problem: Regression, settings: StormSettings) -> Storm:
-        from dpverify.papers.wang2019.algorithms.storm import Storm, StormParameters
+        from dpverify.papers.wang2019.algorithms.baselines import Storm, StormParameters
         from dpverify.problems.regression import recursive_gradient
 
         s = settings
@@ -216,7 +221,7 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
         self, settings: AgdSettings, epsilon: float, delta: float, parts: float, *, printed: bool
     ) -> AgdSettings:
         """Return the settings with the budgets for epsilon, as printed or as certified."""
-        from dpverify.papers.wang2019.accounting.growing import agd_parameters
+        from dpverify.papers.wang2019.accounting.runs import agd_parameters
 
         p = agd_parameters(epsilon, delta, parts, settings.steps, settings.clip, printed=printed)
         budgets = {"rho": p.rho, "rho_direction": p.rho_direction, "rho_choice": p.rho_choice}
@@ -224,7 +229,7 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
 
     def parameters(self, settings: AgdSettings) -> AgdParameters:
         """Return the numbers of a run."""
-        from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters
+        from dpverify.papers.wang2019.algorithms.baselines import AgdParameters
 
         if settings.rho == 0.0:
             raise check.ArgumentError("epsilon", None, f"must be given with delta: {self.name} has no noise without")
@@ -232,12 +237,10 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
         return AgdParameters(**{name: getattr(settings, name) for name in names})
 
     def start(self, problem: Regression, settings: AgdSettings) -> DpAgd:
-        from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
-        from dpverify.problems.batch_gradient import line_losses
-        from dpverify.problems.logistic import LogisticRegression
+        from dpverify.papers.wang2019.algorithms.baselines import DpAgd
+        from dpverify.problems.logistic import LogisticRegression, line_losses
         from dpverify.problems.regression import recursive_gradient
-        from dpverify.problems.sparse.batches import sparse_line_losses
-        from dpverify.problems.sparse.logistic import SparseLogistic
+        from dpverify.problems.sparse.logistic import SparseLogistic, sparse_line_losses
 
         s = settings
         if isinstance(problem, SparseLogistic):
@@ -259,7 +262,7 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
         return self.epsilon_bounds(settings, size, delta).upper
 
     def epsilon_bounds(self, settings: AgdSettings, size: ProblemSize, delta: float) -> Bounds:
-        from dpverify.papers.wang2019.accounting.growing import spends
+        from dpverify.papers.wang2019.accounting.runs import spends
         from dpverify.privacy.growing_budget import shared_epsilon
 
         return shared_epsilon(spends(self.parameters(settings), size.examples), delta)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import msgspec
 
-from dpverify.algorithms.algorithm import Observer, ProblemSize
+from dpverify.algorithms.algorithm import Observer, ProblemSize, least_sigma, sampled_bounds
 from dpverify.algorithms.dp_srm import RecursiveMomentum, SrmSettings
-from dpverify.algorithms.sampled import least_sigma, sampled_bounds
 from dpverify.algorithms.settings import SettingInfo, whole
 from dpverify.kernels import check
-from dpverify.mpc.limits import LEAST_PARTIES, MOST_PARTIES, Noise
+from dpverify.mpc.fixed_point import LEAST_PARTIES, MOST_PARTIES, Noise
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
@@ -63,7 +62,7 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
         self, problem: Regression, settings: DdpSettings, stops: Sequence[int], moved: Observer, stopped: Observer
     ) -> None:
         """Run the parties as processes."""
-        from dpverify.train.parties import run_parties
+        from dpverify.train.ddp import run_parties
 
         stopped(0, problem.start)
         run_parties(problem.x, problem.y, settings, stops, stopped)

@@ -10,15 +10,15 @@ from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
 from dpverify.algorithms.audited import AuditTarget, gaussian_target
 from dpverify.algorithms.settings import NoisySettings, SettingInfo
 from dpverify.kernels import check
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
+from dpverify.papers.tran2022.algorithms.scales import printed_v
 from dpverify.shared_types import Ordering
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
     from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
     from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
+    from dpverify.papers.tran2022.algorithms.parameters import Parameters
     from dpverify.privacy.participation import Bounds
     from dpverify.problems.regression import Regression
 
@@ -91,7 +91,7 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         return sigma_for(self.unit_noise(settings, size), epsilon, delta)
 
     def audit_target(self, delta: float) -> AuditTarget:
-        from dpverify.papers.tran2022.accounting.audit_kernels import describe, kernel_mechanism
+        from dpverify.papers.tran2022.accounting.audit import describe, kernel_mechanism
 
         kernel = kernel_mechanism(self.name)
         return gaussian_target(describe(self.name), kernel.mechanism, kernel.datasets, kernel.mu.upper, delta)
@@ -137,7 +137,7 @@ class DpNsgdAlgorithm(NormalizedMomentum[DpNsgdSettings]):
 
     @staticmethod
     def _parameters(problem: Regression, s: DpNsgdSettings) -> Parameters:
-        from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+        from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
         return Parameters(
             steps=s.steps,

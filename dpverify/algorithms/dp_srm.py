@@ -10,9 +10,15 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
-from dpverify.algorithms.algorithm import Algorithm, ProblemSize, count_steps
+from dpverify.algorithms.algorithm import (
+    Algorithm,
+    ProblemSize,
+    count_steps,
+    least_sigma,
+    sampled_bounds,
+    sampled_epsilon,
+)
 from dpverify.algorithms.audited import AuditTarget, batch_target
-from dpverify.algorithms.sampled import least_sigma, sampled_bounds, sampled_epsilon
 from dpverify.algorithms.settings import NoisySettings, SettingInfo, whole
 from dpverify.kernels import check
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from dpverify.algorithms.dp_nsgd import NormalizedMomentum, NsgdSettings
 from dpverify.algorithms.settings import SettingInfo
 from dpverify.kernels import check
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales
+from dpverify.papers.tran2022.algorithms.scales import Scales, printed_scales
 
 if TYPE_CHECKING:
     from dpverify.calibrate.records import CalibrationRequest
+    from dpverify.papers.tran2022.algorithms.parameters import SrParameters
     from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
     from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
     from dpverify.problems.regression import Regression
 
@@ -68,7 +68,7 @@ class SrNsgdAlgorithm(NormalizedMomentum[SrNsgdSettings]):
 
     @staticmethod
     def _parameters(problem: Regression, s: SrNsgdSettings) -> SrParameters:
-        from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+        from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 
         return SrParameters(
             steps=s.steps,

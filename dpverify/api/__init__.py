@@ -9,12 +9,10 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.api.conditions import ConditionError
     from dpverify.api.conditions_met import used_conditions
-    from dpverify.api.explanation import Explanation, explain
-    from dpverify.api.figures import figure
+    from dpverify.api.explanation import Explanation, explain, figure
     from dpverify.api.formulas import ClaimFormula, formula
     from dpverify.api.judge import audit, verify, verify_run
-    from dpverify.api.recorded_verdicts import recorded
-    from dpverify.api.verdicts import Verdicts
+    from dpverify.api.verdicts import Verdicts, recorded
 
 __all__ = [
     "ClaimFormula",
@@ -34,12 +32,10 @@ __all__ = [
 _HOMES = {
     "conditions": "ConditionError",
     "conditions_met": "used_conditions",
-    "explanation": "Explanation explain",
-    "figures": "figure",
+    "explanation": "Explanation explain figure",
     "formulas": "ClaimFormula formula",
     "judge": "audit verify verify_run",
-    "recorded_verdicts": "recorded",
-    "verdicts": "Verdicts",
+    "verdicts": "recorded Verdicts",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -9,8 +9,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from dpverify.api.choice import chosen_statement, interval
-from dpverify.api.conditions import ConditionError, NumberInput, exact_number, needed_part, violations
+from dpverify.api.conditions import (
+    ConditionError,
+    NumberInput,
+    chosen_statement,
+    exact_number,
+    interval,
+    needed_part,
+    violations,
+)
 from dpverify.api.explanation import single_claim
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger import ClaimSpec, Specs, load_specs
@@ -19,9 +26,8 @@ from dpverify.ledger.records import ORDERS, Severity, Status
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.report.numbers import show_float
 from dpverify.report.words import reading_words, status_words
-from dpverify.symbolic.exact.evaluate import to_number
+from dpverify.symbolic.exact.evaluate import evaluate_statement, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 PRECISIONS = (256, 1024, 2048)  # bits of the balls of a value, until it is sharp
 SHARP_BITS = 60  # relative accuracy of a value, more than a float has
@@ -178,7 +184,7 @@ class ClaimFormula:
 
     @cached_property
     def _sides(self) -> tuple[Any, Any]:
-        from dpverify.symbolic.expressions.to_sympy import sympy_sides
+        from dpverify.symbolic.expressions.translation import sympy_sides
 
         return sympy_sides(self.statement)
 

@@ -14,7 +14,7 @@ from dpverify.ledger.results import Run
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from dpverify.harness.finished.whole_run import WholeRun
+    from dpverify.harness.finished import WholeRun
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.engine import ReportRun
     from dpverify.harness.run.store import Store
@@ -126,7 +126,7 @@ def verify_run(
         Seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks. With it,
         checks run in processes of their own, which are ended then, and the check is inconclusive. The calling script
         needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`. 0 for none.
-    whole_run : dpverify.harness.finished.whole_run.WholeRun, optional
+    whole_run : dpverify.harness.finished.WholeRun, optional
         Keeps the run in the store once all is decided.
     renew : pathlib.Path, optional
         Folder of a report. Its verdicts whose record, code, budget and versions have not changed stand; only the
@@ -152,8 +152,8 @@ def verify_run(
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
     from dpverify.harness.recorded_proof import RecordedRun
-    from dpverify.harness.run.judge_apart import verify_apart
     from dpverify.harness.run.runner import verify as judge
+    from dpverify.harness.run.runner import verify_apart
     from dpverify.harness.run.sources import PAPERS
 
     proofs = None if fresh or budget != "smoke" else RecordedRun()

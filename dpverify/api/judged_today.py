@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dpverify.cache_files import digest_of, keep, recall
-from dpverify.harness.evidence.code_cache import keep_new_code
-from dpverify.harness.finished.inputs import Inputs
+from dpverify.harness.evidence.source_code import keep_new_code
+from dpverify.harness.finished import Inputs
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.records import Record, encode
 from dpverify.ledger.results import Run

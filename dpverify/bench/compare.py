@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from dpverify.bench.measure import YARDSTICK
-from dpverify.bench.records import Bench, CaseRecord, Change, SpeedChange
-from dpverify.bench.report.statistics import ratios
+from dpverify.bench.results import Bench, CaseRecord, Change, SpeedChange, ratios
 
 Array = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from numpy.random import SeedSequence
 
 from dpverify.bench.case import BenchCase, Group
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured, measure_afresh
-from dpverify.bench.records import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.bench.results import Bench, BenchInfo, CaseRecord, FormRecord, Role, TargetRecord
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import fingerprint
 from dpverify.harness.run.manifest import commit, versions
 from dpverify.harness.run.store import BlockCache, Store

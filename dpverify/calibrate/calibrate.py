@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dpverify.calibrate.records import CalibrateRequest, Calibration, RunParameters, Theorem, Trio, real
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
-from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, sigma_for
-from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters
+from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, TheoremParameters, sigma_for
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import certify, missed_epsilon, missed_mu, safe_epsilon
 

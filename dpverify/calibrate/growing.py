@@ -10,7 +10,7 @@ from dpverify.calibrate.records import CalibrationRequest, Real, real
 from dpverify.calibrate.tables import requested_line
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
-from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
+from dpverify.papers.wang2019.accounting.runs import agd_parameters, spends
 from dpverify.privacy.batches import MOST_STEPS, check_delta, check_epsilon
 from dpverify.privacy.growing_budget import shared_epsilon
 from dpverify.report.numbers import show_float

@@ -13,8 +13,7 @@ from dpverify.shared_types import Ordering
 from dpverify.shown import ShownAsTable
 
 if TYPE_CHECKING:
-    from dpverify.papers.tran2022.accounting.noise import UnitNoise
-    from dpverify.papers.tran2022.accounting.theorem_parameters import TheoremParameters
+    from dpverify.papers.tran2022.accounting.noise import TheoremParameters, UnitNoise
 
 
 class CalibrationRequest(Record, frozen=True, kw_only=True):
@@ -79,7 +78,7 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     def theorem(self) -> TheoremParameters:
         """Return what the utility theorem prints for this budget."""
-        from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_6
+        from dpverify.papers.tran2022.accounting.noise import theorem_6
 
         return theorem_6(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
 
@@ -123,7 +122,7 @@ class SrCalibrateRequest(CalibrateRequest, frozen=True, kw_only=True):
 
     def theorem(self) -> TheoremParameters:
         """Return what the utility theorem prints for this budget."""
-        from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_9
+        from dpverify.papers.tran2022.accounting.noise import theorem_9
 
         return theorem_9(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
 

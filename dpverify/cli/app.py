@@ -16,11 +16,10 @@ from dpverify.cli.audit import audit
 from dpverify.cli.bench import bench
 from dpverify.cli.claims import list_claims, units
 from dpverify.cli.comparing import calibrate, compare
-from dpverify.cli.conditions import conditions
 from dpverify.cli.conform import conform
 from dpverify.cli.doctor import doctor
 from dpverify.cli.experiments import add_algorithms, algorithm_first, calibrate_options, party, train, train_options
-from dpverify.cli.explain import explain
+from dpverify.cli.explain import conditions, explain
 from dpverify.cli.new_paper import new_paper
 from dpverify.cli.output import (
     BAD_INPUT,

@@ -259,8 +259,8 @@ def results(
     """Load what is audited, audit it with a progress bar, and yield the result, with its record if a page needs it."""
     from dpverify.cli.backends import open_backend
     from dpverify.privacy.audit.audit import audit as run
-    from dpverify.privacy.audit.draws import Elsewhere
     from dpverify.privacy.audit.records import AuditError
+    from dpverify.privacy.audit.sampling import Elsewhere
     from dpverify.report.terminal import rounds_on_stderr
 
     delta = options["delta"]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dpverify.bench.case import Group
-    from dpverify.bench.records import Bench
+    from dpverify.bench.results import Bench
 
 WRONG = 1  # exit code if a case became slower or could not be measured
 
@@ -156,7 +156,7 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
     """Print the run and the comparison, and return whether a case became slower."""
     from rich.console import Console
 
-    from dpverify.bench.report.terminal import print_bench
+    from dpverify.bench.report.words import print_bench
 
     console = Console(stderr=on_stderr)
     print_bench(measured, console)
@@ -168,8 +168,8 @@ def _show(measured: Bench, old: Bench | None, *, on_stderr: bool) -> bool:
 
 def _compare(measured: Bench, old: Bench, console: Console) -> bool:
     from dpverify.bench.compare import compare, without_counterpart
-    from dpverify.bench.records import busy
-    from dpverify.bench.report.terminal import print_comparison
+    from dpverify.bench.report.words import print_comparison
+    from dpverify.bench.results import busy
     from dpverify.report.words import plural
 
     changes = compare(measured, old)

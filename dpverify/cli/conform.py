@@ -17,7 +17,7 @@ from dpverify.foreign import ForeignError, check_originals, foreign_code, raise_
 
 if TYPE_CHECKING:
     from dpverify.conform import ConformanceTest, PrivateOptimizer, Promise
-    from dpverify.conform.beside import Auditor
+    from dpverify.conform.catalogue import Auditor
     from dpverify.conform.peers.records import CatalogueEntry, Peer
     from dpverify.conform.run import TestFamily
     from dpverify.conform.training.runs import Training
@@ -203,7 +203,7 @@ def _tests(target: str, pair: Any, options: Options) -> Iterator[tuple[str, Conf
 def _optimizer_tests(
     optimizer: PrivateOptimizer, promise: Promise, options: Options
 ) -> Iterator[ConformanceTest | TestFamily]:
-    from dpverify.conform.effort import check_memory
+    from dpverify.conform.coverage import check_memory
     from dpverify.conform.run import announced_tests, check_options
 
     check_options(options.seed, options.alpha, options.outputs)
@@ -225,7 +225,7 @@ def load_training(target: str, device: str | None) -> Training:
 
 
 def _card_name(device: str) -> str:
-    from dpverify.conform.replay.devices import card_name
+    from dpverify.conform.guarded import card_name
     from dpverify.kernels.check import ArgumentError
 
     try:

@@ -147,7 +147,7 @@ class ConformAnswers:
     def _end(self) -> None:
         from dpverify.conform import Conformance
         from dpverify.conform.peers.recording import with_tests
-        from dpverify.conform.summary import append_summary
+        from dpverify.conform.report import append_summary
 
         assert self._place is not None
         if self._optimizer is not None:
@@ -167,7 +167,7 @@ class ConformAnswers:
     def _print(self, titles: list[str], conformance: Conformance) -> None:
         from rich.console import Console
 
-        from dpverify.conform.causes import report
+        from dpverify.conform.report import report
         from dpverify.report.terminal import print_lines
         from dpverify.report.text.paragraphs import StyledLine
 
@@ -179,7 +179,7 @@ class ConformAnswers:
         print_lines([*(StyledLine(title, "bold") for title in titles), *lines], console)
 
     def _add_entry(self, entry: CatalogueEntry, reason: str) -> None:
-        from dpverify.conform.summary import append_entry
+        from dpverify.conform.report import append_entry
 
         self.hide_progress()
         self.entries.append(entry)

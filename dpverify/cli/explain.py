@@ -1,18 +1,24 @@
-"""``dpverify explain``: all about one claim, with the evidence of the recorded run and its figures."""
+"""``dpverify explain`` and ``conditions``: one claim in detail, and the conditions under which claims use each other.
+
+``explain`` shows all about one claim, with the evidence of the recorded run and its figures. ``conditions`` shows
+whether claims meet the conditions of the claims that they use.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpverify.cli.claims import ClaimName
-from dpverify.cli.output import OK, BadInput, check_figure, complain
-from dpverify.processes import collect_seldom
+from dpverify.cli.claims import ClaimName, PaperKey
+from dpverify.cli.output import OK, BadInput, Whole, check_figure, complain
+from dpverify.processes import collect_seldom, usable_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from dpverify.api.conditions_met import JudgedCondition, JudgedConditions
     from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.results import Result, Run
 
@@ -54,7 +60,7 @@ def explain(
     from rich.console import Console
 
     from dpverify.api.judged_today import judged_today
-    from dpverify.harness.finished.inputs import Inputs
+    from dpverify.harness.finished import Inputs
     from dpverify.ledger import load_specs
     from dpverify.ledger.specs import several_claims
     from dpverify.report.explain import RECORDED, Explained, print_explained
@@ -95,7 +101,7 @@ def _print_sides(spec: ClaimSpec, text: str, source: str | None) -> None:
     from dpverify.api.judged_today import checks_of
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
     from dpverify.report.numbers import show_side
-    from dpverify.report.premises import VARIANTS
+    from dpverify.report.statements import VARIANTS
     from dpverify.report.words import reading_words
 
     try:
@@ -121,7 +127,7 @@ def _print_sides(spec: ClaimSpec, text: str, source: str | None) -> None:
 
 def _recorded_run(spec: ClaimSpec, report: Path | None) -> Run | None:
     """Return the part of a recorded run that judged this claim. An unreadable report is bad input."""
-    from dpverify.api.recorded_verdicts import recorded_run_of_claim
+    from dpverify.api.verdicts import recorded_run_of_claim
     from dpverify.report.collect import ReportError
 
     try:
@@ -132,7 +138,7 @@ def _recorded_run(spec: ClaimSpec, report: Path | None) -> Run | None:
 
 def _stored_run(specs: Specs, spec: ClaimSpec, checks: str | None) -> Run | None:
     """Return the stored results of this claim in the default store, or None."""
-    from dpverify.api.recorded_verdicts import stored_run_of_claim
+    from dpverify.api.verdicts import stored_run_of_claim
     from dpverify.cache_files import default_store
     from dpverify.cli.backends import open_store
     from dpverify.harness.run.store_file import StoreError
@@ -168,3 +174,69 @@ def _draw(results: Sequence[Result], target: Path) -> None:
             print(f"wrote {path}: {caption(picture.name, picture.columns)}")
     except ArgumentError as error:
         raise BadInput(error.variable, error.value, error.rule) from error
+
+
+SURPRISE = 1  # exit code where the records do not say which conditions are met
+
+
+def conditions(
+    paper: PaperKey,
+    /,
+    *,
+    specs: Path | None = None,
+    seed: Whole = 0,
+    jobs: Whole | None = None,
+) -> int:
+    """Judge whether the claims of a paper meet the conditions of the claims that they use.
+
+    Conditions that the claim itself states are only counted. Letters are compared by name. The exit code is 1 if a
+    condition is not met and the file conditions.toml of the paper does not say so, or says so wrongly.
+
+    Parameters
+    ----------
+    paper
+        Key of the paper, such as tran2022.
+    specs
+        Folder with one folder of records per paper. Default: the records that come with dpverify.
+    seed
+        A whole number.
+    jobs
+        Number of worker processes on this machine. Default: one per core.
+    """
+    from dpverify.api import used_conditions
+    from dpverify.cli.progress import progress_on_stderr
+
+    with progress_on_stderr() as progress:
+        judged = used_conditions(paper, specs=specs, seed=seed, jobs=jobs or usable_cores(), progress=progress)
+    print("\n".join(_lines(judged)))
+    for surprise in judged.surprises:
+        complain(surprise)
+    return SURPRISE if judged.surprises else OK
+
+
+def _lines(judged: JudgedConditions) -> Iterator[str]:
+    """Yield a block for each claim with conditions that it does not state, and a line of counts."""
+    compared = [condition for condition in judged.conditions if condition.finding != "other letters"]
+    for claim, of_claim in groupby(compared, key=lambda condition: condition.claim):
+        yield claim
+        for condition in of_claim:
+            yield from _condition_lines(condition)
+    counts = dict.fromkeys(("met", "no violation found", "undecided", "not met"), 0)
+    for condition in compared:
+        counts[condition.finding] += 1
+    words = ", ".join(f"{count} {finding}" for finding, count in counts.items())
+    others = len(judged.conditions) - len(compared)
+    yield f"{len(compared)} conditions of used claims: {words}"
+    yield f"{judged.stated} further conditions are stated by the claim itself; {others} have letters that it lacks"
+
+
+def _condition_lines(condition: JudgedCondition) -> Iterator[str]:
+    from dpverify.report.numbers import show_point
+
+    where = ""
+    if condition.counterexample is not None:
+        reading = "".join(f", {name}={choice}" for name, choice in condition.reading.items())
+        where = f" at {show_point(condition.counterexample.parameters)}{reading}"
+    yield f"  uses {condition.uses.partition(':')[2]}: {condition.condition}: {condition.finding}{where}"
+    if condition.reason is not None:
+        yield f"    {condition.reason}"

@@ -16,7 +16,7 @@ from cyclopts import Parameter, Token
 
 if TYPE_CHECKING:
     from dpverify.ledger.records import Record
-    from dpverify.report.recorded import RecordedPage
+    from dpverify.report.folder import RecordedPage
 
     RecordT = TypeVar("RecordT", bound=Record)
 
@@ -147,7 +147,7 @@ def check_report(folder: Path, names: Iterable[str]) -> None:
     """Make a report's folder. Refuse it if one of these files exists and was not written by dpverify."""
     check_folder("--report", folder)
     from dpverify.report.collect import ReportError
-    from dpverify.report.pages.ownership import check_names
+    from dpverify.report.files import check_names
 
     try:
         check_names(folder, names)
@@ -167,7 +167,7 @@ def write_page(page: RecordedPage[RecordT], run: RecordT, folder: Path) -> None:
 
 def check_figure(option: str, target: Path) -> None:
     """Refuse to overwrite a file that the user did not name, unless it is a figure that dpverify drew."""
-    from dpverify.report.pages.ownership import is_generated
+    from dpverify.report.files import is_generated
 
     if os.path.lexists(target) and not is_generated(target):
         raise BadInput(option, target, "exists and is not a figure of dpverify; name another file, or move it away")

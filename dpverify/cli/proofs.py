@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.statements import Statement
     from dpverify.symbolic.derive.steps import Derivation
-    from dpverify.symbolic.elaborate.examine import Examined
+    from dpverify.symbolic.elaborate.examination import Examined
     from dpverify.symbolic.rules import Rule
 
 
@@ -77,7 +77,7 @@ def _search(statement: Statement, *, suggest: bool) -> bool:
     """Search for a proof; print what it uses, or what was tried."""
     from dpverify.symbolic.automatic.argument import argument_lines
     from dpverify.symbolic.automatic.proofs import EFFORT, from_left_side, prove
-    from dpverify.symbolic.elaborate.present import statement_lines
+    from dpverify.symbolic.elaborate.examination import statement_lines
 
     print("\n".join(statement_lines(statement)))
     print(f"no proof as text; a search of at most {EFFORT} goals for each way of proof:")
@@ -94,7 +94,7 @@ def _search(statement: Statement, *, suggest: bool) -> bool:
 
 def _print_next_lines(statement: Statement, chain: Derivation) -> None:
     """Print lines that may follow the last one of a chain."""
-    from dpverify.symbolic.automatic.next_lines import next_lines
+    from dpverify.symbolic.automatic.proofs import next_lines
 
     for line in next_lines(statement, chain):
         print(f"possible next line: {line}")
@@ -113,9 +113,8 @@ def _with_proof(claim: ClaimSpec) -> Iterator[Statement]:
 
 def _prove(statement: Statement, *, suggest: bool) -> bool:
     """Print one proof; whether its certificate is accepted."""
-    from dpverify.symbolic.elaborate.errors import ProofError
-    from dpverify.symbolic.elaborate.examine import examine
-    from dpverify.symbolic.elaborate.present import lines_of, statement_lines
+    from dpverify.symbolic.elaborate.examination import examine, lines_of, statement_lines
+    from dpverify.symbolic.elaborate.formulas import ProofError
 
     print("\n".join(statement_lines(statement)))
     try:
@@ -134,7 +133,7 @@ def _prove(statement: Statement, *, suggest: bool) -> bool:
 
 
 def _ending(examined: Examined) -> Iterator[str]:
-    from dpverify.symbolic.elaborate.text import text_of
+    from dpverify.symbolic.elaborate.formulas import text_of
 
     if examined.certificate is None or examined.conclusion is None:
         return
@@ -156,7 +155,7 @@ def rules(*words: str) -> int:
         "geometric sum". Default: all rules.
     """
     from dpverify.symbolic.certify.checker import rules as checked_rules
-    from dpverify.symbolic.elaborate.present import rule_lines
+    from dpverify.symbolic.elaborate.examination import rule_lines
     from dpverify.symbolic.rules import CATALOGUE
 
     bases = {rule["name"]: rule["basis"] for rule in checked_rules()}

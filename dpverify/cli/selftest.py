@@ -25,7 +25,7 @@ from dpverify.processes import usable_cores
 
 if TYPE_CHECKING:
     from dpverify.ledger.records import Record
-    from dpverify.report.recorded import RecordedPage
+    from dpverify.report.folder import RecordedPage
     from dpverify.selftest.catalogue import Fault
     from dpverify.selftest.records import Selftest
 
@@ -99,7 +99,7 @@ def selftest(
     if (jobs is not None and jobs < 1) or limit < 1:
         raise BadInput("--jobs, --limit", f"{jobs}, {limit}", "must be at least 1")
     check_json(json)
-    from dpverify.selftest.pages.faults import SELFTEST_PAGE
+    from dpverify.selftest.pages import SELFTEST_PAGE
 
     _check_page(SELFTEST_PAGE, report)
     from dpverify.report.terminal import rounds_on_stderr
@@ -124,11 +124,11 @@ def _search(only: str, root: Path, json: Target | None, report: Path | None) -> 
     if not (root / FILE).is_file():
         raise BadInput("--root", root, f"must be a checkout of dpverify, with {FILE}")
     check_json(json)
-    from dpverify.selftest.pages.search import SEARCH_PAGE
+    from dpverify.selftest.pages import SEARCH_PAGE
 
     _check_page(SEARCH_PAGE, report)
     from dpverify.report.terminal import rounds_on_stderr
-    from dpverify.selftest.pages.search import summary
+    from dpverify.selftest.pages import search_summary as summary
 
     planted = read_inequalities(root).named(only)
     if not planted.false and not planted.true:
@@ -145,12 +145,12 @@ def _modules(
 ) -> int:
     _choose(root, None, None)
     check_json(json)
-    from dpverify.selftest.pages.mutants import MUTANTS_PAGE
+    from dpverify.selftest.pages import MUTANTS_PAGE
 
     before = _check_page(MUTANTS_PAGE, report)
     from dpverify.report.terminal import rounds_on_stderr
     from dpverify.selftest.modules import change_modules
-    from dpverify.selftest.pages.mutants import summary
+    from dpverify.selftest.pages import mutants_summary as summary
 
     state = _checked(state or root / f"{STATE}-modules")
     with rounds_on_stderr() as progress:
@@ -204,12 +204,12 @@ def _rates(seeds: int, only: str, root: Path, jobs: int | None, json: Target | N
     if seeds < 1:
         raise BadInput("--rates", seeds, "must be at least 1")
     check_json(json)
-    from dpverify.selftest.pages.rates import RATES_PAGE
+    from dpverify.selftest.pages import RATES_PAGE
 
     _check_page(RATES_PAGE, report)
     from dpverify.ledger import load_specs
     from dpverify.report.terminal import rounds_on_stderr
-    from dpverify.selftest.pages.rates import summary
+    from dpverify.selftest.pages import rates_summary as summary
     from dpverify.selftest.rates import measure_rates
 
     with rounds_on_stderr() as progress:

@@ -28,8 +28,7 @@ from dpverify.processes import collect_seldom, usable_cores
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
 
-    from dpverify.harness.finished.inputs import Inputs
-    from dpverify.harness.finished.whole_run import WholeRun
+    from dpverify.harness.finished import Inputs, WholeRun
     from dpverify.ledger import ClaimSpec, Specs
     from dpverify.ledger.records import Status
     from dpverify.ledger.results import Run
@@ -191,20 +190,20 @@ def verify(
     with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
         stack.callback(_write, run, loaded, report, json)
         _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
-    from dpverify.harness.finished.exit_code import exit_code
+    from dpverify.harness.finished import exit_code
 
     strict_papers = [key for key, spec in loaded.papers.items() if strict_pins or spec.strict_pins]
     return exit_code(run, strict=strict, strict_pins=strict_papers)
 
 
 def _inputs(specs: Path | None) -> Inputs:
-    from dpverify.harness.finished.inputs import Inputs
+    from dpverify.harness.finished import Inputs
 
     return Inputs(specs)
 
 
 def _whole_run(claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inputs) -> WholeRun:
-    from dpverify.harness.finished.whole_run import WholeRun
+    from dpverify.harness.finished import WholeRun
 
     return WholeRun(tuple(claim.key for claim in claims), budget, seed, inputs)
 
@@ -214,7 +213,7 @@ SECONDS = 600.0  # time limit of one call of a check of foreign code
 
 def _limit(specs: Specs, checks: str | None) -> float:
     """Return the default limit of a call: none where all code comes with dpverify."""
-    from dpverify.ledger.outside import outside_papers
+    from dpverify.ledger.load import outside_papers
 
     return SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
 
@@ -231,7 +230,7 @@ def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
 def _show(run: Run, listed: Container[Status], *, on_stderr: bool) -> None:
     from rich.console import Console
 
-    from dpverify.harness.finished.exit_code import errors
+    from dpverify.harness.finished import errors
     from dpverify.report.terminal import print_run
 
     print_run(run, Console(stderr=on_stderr), listed)
@@ -246,7 +245,7 @@ def _check_report(folder: Path | None) -> None:
         return
     check_report(folder, ())
     from dpverify.report.collect import ReportError
-    from dpverify.report.pages.front import recorded
+    from dpverify.report.pages.repository import recorded
 
     try:
         recorded(folder)
@@ -258,8 +257,8 @@ def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
     """Refuse a folder that has other files where the run would write its pages, figures and data."""
     if folder is None:
         return
-    from dpverify.report.pages.index import OVERVIEW
     from dpverify.report.pages.layout import INDEX
+    from dpverify.report.pages.write import OVERVIEW
 
     pages = (name for key in sorted(papers) for name in (f"data/{key}.json", f"{key}.md"))
     check_report(folder, (INDEX, f"figures/{OVERVIEW}", *pages))

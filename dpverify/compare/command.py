@@ -23,11 +23,10 @@ from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.kernels.check import ArgumentError
 from dpverify.ledger.records import encode
-from dpverify.report.files import STDOUT, answer, deliver
+from dpverify.report.files import STDOUT, answer, deliver, is_generated
+from dpverify.report.folder import RecordedPage
 from dpverify.report.pages.layout import INDEX
-from dpverify.report.pages.ownership import is_generated
 from dpverify.report.pages.write import regenerate
-from dpverify.report.recorded import RecordedPage
 from dpverify.report.terminal import rounds_on_stderr
 
 

@@ -33,7 +33,7 @@ from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.batches import BatchSteps, least_factor
 from dpverify.privacy.gaussian_safe import certify, safe_mu
-from dpverify.privacy.sampled import sampled_std
+from dpverify.privacy.subsampling import sampled_std
 from dpverify.problems.data import Dataset
 from dpverify.problems.regression import Regression, batch_gradient
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent

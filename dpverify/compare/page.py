@@ -24,8 +24,8 @@ from dpverify.compare.records import differences as between
 from dpverify.compare.words import HEADS, made_with
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug
+from dpverify.report.folder import RecordedPage
 from dpverify.report.numbers import show_float
-from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
 PAIRS = tuple((second, first) for first, second in combinations(METHODS, 2))

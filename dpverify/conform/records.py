@@ -1,4 +1,7 @@
-"""What is described to the tests: an optimizer and its promise."""
+"""What is described to the tests: an optimizer, its promise, and what a step releases.
+
+A step may release the clip length that it used and noised statistics besides its vector.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,58 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.conform.releases import Statistic
 from dpverify.conform.rounding import DTYPES, Dtype
 
 if TYPE_CHECKING:
     from dpverify.privacy.matrix import MatrixMechanism, Participation
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """Numbers that each step releases besides its vector, with noise of their own.
+
+    Parameters
+    ----------
+    sensitivity : float
+        Largest change of these numbers by one example, in the Euclidean norm, above 0.
+    deviation : float
+        Standard deviation of the noise of each of them, above 0.
+    size : int
+        How many numbers there are, at least 1.
+    """
+
+    sensitivity: float
+    deviation: float
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        for name in ("sensitivity", "deviation"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
+        if self.size < 1:
+            raise ValueError(f"size must be at least 1, got size={self.size}.")
+
+
+@dataclass(frozen=True)
+class Release:
+    """What a step releases, if that is more than a vector.
+
+    Parameters
+    ----------
+    vector : array
+        The released vector.
+    clip_length : float, optional
+        Clip length that this step used, if ``Promise.adaptive_clip`` is set. It may depend on earlier releases only.
+    statistic : array
+        The noised numbers that ``Promise.statistic`` describes, such as the noised share of gradients that are not
+        clipped.
+    """
+
+    vector: Any
+    clip_length: float | None = None
+    statistic: Any = ()
+
 
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
@@ -151,7 +201,7 @@ class Promise:
         ValueError
             If the event holds another mechanism or steps of several kinds, or a batch would not be whole.
         """
-        from dpverify.privacy.events import steps_of_event
+        from dpverify.privacy.accounting import steps_of_event
 
         kinds = {(step.rate, step.noise) for step in steps_of_event(event)}
         if len(kinds) != 1:

@@ -53,7 +53,7 @@ def not_tested(name: str, reason: str) -> ConformanceTest:
 class Conformance(ShownAsTable):
     """All that was found; it is true if every test was run and passed."""
 
-    shown_by: ClassVar[str] = "dpverify.conform.tables:conformance_table"
+    shown_by: ClassVar[str] = "dpverify.conform.report:conformance_table"
 
     tests: list[ConformanceTest] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class Conformance(ShownAsTable):
 
     def text(self, *, verbose: bool = False, width: int = 100) -> str:
         """Return a report: faults first, each cause once; ``verbose`` adds every test with what it detects."""
-        from dpverify.conform.causes import report
+        from dpverify.conform.report import report
 
         return "\n".join(line.text for line in report(self.tests, self.alpha, width, verbose=verbose))
 

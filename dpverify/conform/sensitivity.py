@@ -7,11 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dpverify.conform.coverage import batch_sizes, few_steps, states_before, steps_and_sizes, tested_steps
-from dpverify.conform.effort import SEARCH, affordable
+from dpverify.conform.coverage import (
+    SEARCH,
+    affordable,
+    batch_sizes,
+    few_steps,
+    states_before,
+    steps_and_sizes,
+    tested_steps,
+)
 from dpverify.conform.guarded import clip_length, copied
 from dpverify.conform.records import PrivateOptimizer, Promise
-from dpverify.conform.replay.tape import Tape
+from dpverify.conform.replay.generators import Tape
 from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError

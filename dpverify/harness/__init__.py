@@ -16,21 +16,17 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.harness.admissible import Property
     from dpverify.harness.budget import BUDGETS, Budget
-    from dpverify.harness.checks import Check
-    from dpverify.harness.context import Context, Point
+    from dpverify.harness.checks import Check, Context, Point
     from dpverify.harness.derivation_check import DerivationCheck
-    from dpverify.harness.planted import Outcome, Planted, TrueNeighbour
+    from dpverify.harness.exact_results import Vacuity
     from dpverify.harness.run.registry import PaperChecks
-    from dpverify.harness.search.exact_results import Vacuity
-    from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
-    from dpverify.harness.search.rule_check import RuleCheck, of_variant
+    from dpverify.harness.search.exhaustive_check import ExhaustiveCheck, RuleCheck, of_variant
     from dpverify.harness.search.search_check import SearchCheck
-    from dpverify.harness.statistics.effects import MeanEffect, Plan, ProportionEffect
+    from dpverify.harness.sides import Outcome, Planted, TrueNeighbour
+    from dpverify.harness.statistics.effects import Bounded, MeanEffect, Plan, ProportionEffect, SubGaussian
     from dpverify.harness.statistics.mean_judges import MeanBound, MeanLaw, ProportionBound
     from dpverify.harness.statistics.monte_carlo_check import Control, MonteCarloCheck
-    from dpverify.harness.statistics.tails import Bounded, SubGaussian
-    from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
-    from dpverify.harness.statistics.trajectory_tests import TrajectoryEffect
+    from dpverify.harness.statistics.trajectory_law import TrajectoryEffect, TrajectoryLaw
     from dpverify.ledger.statements import Statement
 
 __all__ = [
@@ -68,21 +64,17 @@ __all__ = [
 _HOMES = {
     "admissible": "Property",
     "budget": "BUDGETS Budget",
-    "checks": "Check",
-    "context": "Context Point Statement",
+    "checks": "Check Context Point Statement",
     "derivation_check": "DerivationCheck",
-    "planted": "Outcome Planted TrueNeighbour",
+    "sides": "Outcome Planted TrueNeighbour",
     "run.registry": "PaperChecks",
-    "search.exact_results": "Vacuity",
-    "search.exhaustive_check": "ExhaustiveCheck",
-    "search.rule_check": "RuleCheck of_variant",
+    "exact_results": "Vacuity",
+    "search.exhaustive_check": "ExhaustiveCheck RuleCheck of_variant",
     "search.search_check": "SearchCheck",
-    "statistics.effects": "MeanEffect Plan ProportionEffect",
+    "statistics.effects": "MeanEffect Plan ProportionEffect Bounded SubGaussian",
     "statistics.mean_judges": "MeanBound MeanLaw ProportionBound",
     "statistics.monte_carlo_check": "Control MonteCarloCheck",
-    "statistics.tails": "Bounded SubGaussian",
-    "statistics.trajectory_law": "TrajectoryLaw",
-    "statistics.trajectory_tests": "TrajectoryEffect",
+    "statistics.trajectory_law": "TrajectoryLaw TrajectoryEffect",
 }
 
 __getattr__, __dir__ = lazy_names(__name__, _HOMES)

@@ -115,7 +115,7 @@ def _of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
     """Write the first certificate that one of a statement's derivations has."""
     from dpverify.symbolic.derive.define import reworded
-    from dpverify.symbolic.elaborate.errors import ProofError
+    from dpverify.symbolic.elaborate.formulas import ProofError
 
     reasons = []
     for job in jobs:

@@ -1,4 +1,7 @@
-"""A derivation as a check: proved where its steps hold and its last expression implies the statement."""
+"""A derivation as a check: proved if its steps hold and its last expression implies the statement.
+
+The derivation is built by code or read from a proof in ``proofs.toml``. Both are judged in the same way.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,18 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context
-from dpverify.harness.planted import Planted, moved_side
+from dpverify.harness.checks import Check, Context, missed_controls
+from dpverify.harness.sides import Planted, moved_side
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, RelationToDerived, Status
 from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, DerivationResult, Method
 from dpverify.ledger.statements import Statement
 
-if TYPE_CHECKING:  # sympy is slow to import, and the worker of a simulation does not need it
+if TYPE_CHECKING:
     from dpverify.symbolic.certify.certificates import Certificate
     from dpverify.symbolic.derive.derivation import Derivation
     from dpverify.symbolic.derive.perturb import Perturbation
+
 
 Build = Callable[[Statement], "Derivation"]
 
@@ -63,7 +66,7 @@ class DerivationCheck(Check):
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.define import reworded
         from dpverify.symbolic.derive.perturb import spread
-        from dpverify.symbolic.elaborate.judged import judged
+        from dpverify.symbolic.elaborate.examination import judged
 
         del block
         statement = reworded(context.statement)
@@ -223,3 +226,41 @@ def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
     elif statement.lhs is not None:
         left = to_text(statement.lhs)
         yield "2*left - printed", Planted("turned", rhs=f"2*({left}) - printed").statement(statement)
+
+
+NAME = "derivation"
+"""Name of the check, as of a derivation that is written in Python: a statement has one or the other."""
+
+
+def from_text(statement: Statement) -> Derivation:
+    """Build the chain of a statement's proof; raises a `ProofError` that names the line."""
+    from dpverify.symbolic.elaborate.proofs import derivation_of
+
+    return derivation_of(statement)
+
+
+def from_lemma(name: str) -> Build:
+    """Build the chain of a lemma of ``proofs.toml`` for a statement of its paper."""
+
+    def build(statement: Statement) -> Derivation:
+        from dpverify.symbolic.elaborate.proofs import lemma_of
+
+        return lemma_of(statement, name)
+
+    return build
+
+
+def has_text(statement: Statement) -> bool:
+    """Whether ``proofs.toml`` has a proof of a statement."""
+    return statement.proofs is not None and statement.proofs.find(statement) is not None
+
+
+@dataclass(frozen=True)
+class TextProof(DerivationCheck):
+    """Check the proof that a statement has as text."""
+
+    build: Build = field(default=from_text, kw_only=True)
+
+    def can_judge(self, statement: Statement) -> bool:
+        """Whether there is a proof, and a formula on the right."""
+        return has_text(statement) and super().can_judge(statement)

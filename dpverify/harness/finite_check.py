@@ -10,20 +10,18 @@ from itertools import islice
 from math import ceil, floor
 from typing import ClassVar
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Check, Context, missed_controls
+from dpverify.harness.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.neighbours import true_neighbours
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
-from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.search import Findings
 from dpverify.harness.sides import Prober
 from dpverify.ledger.formula import Name, free_names, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.evaluate import evaluate
+from dpverify.symbolic.exact.evaluate import definitions, domains_hold, evaluate, requires_hold
 from dpverify.symbolic.exact.numbers import EvaluationError, conjunction
-from dpverify.symbolic.exact.statements import definitions, domains_hold, requires_hold
 
 MOST_POINTS = 2000
 MOST_SEEN = 10 * MOST_POINTS

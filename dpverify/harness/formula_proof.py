@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dpverify.harness.checks import missed_controls
-from dpverify.harness.context import Context
-from dpverify.harness.derivation_check import Build, DerivationCheck, printed_moved
-from dpverify.harness.text_proof import has_text
+from dpverify.harness.checks import Context, missed_controls
+from dpverify.harness.derivation_check import Build, DerivationCheck, has_text, printed_moved
 from dpverify.ledger.formula import Call, walk
 from dpverify.ledger.results import CheckResult, DerivationResult, StepResult
 from dpverify.ledger.statements import Statement
@@ -89,7 +87,7 @@ def _as_result(statement: Statement, certificate: dict[str, Any], way: str) -> D
     import sympy
 
     from dpverify.symbolic.automatic.argument import argument_lines
-    from dpverify.symbolic.expressions.to_sympy import sympy_sides
+    from dpverify.symbolic.expressions.translation import sympy_sides
 
     left, right = sympy_sides(statement)
     note = "; ".join(argument_lines(certificate, way))

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from dpverify.harness.context import Context
-from dpverify.harness.search.climb import completions, corners
+from dpverify.harness.checks import Context
+from dpverify.harness.exact_results import FACTORS, sharper_statement
 from dpverify.harness.search.constraints import links
 from dpverify.harness.search.domain import Sampler, make_sampler
-from dpverify.harness.search.exact_results import FACTORS, sharper_statement
+from dpverify.harness.search.explore import completions, corners
 from dpverify.harness.search.practical import TRIED, roles_of
 from dpverify.harness.search.search import Findings
 from dpverify.harness.search.search_check import Further, SearchCheck
@@ -34,13 +34,12 @@ from dpverify.ledger.formula import (
     to_text,
     walk,
 )
-from dpverify.ledger.formula.signatures import SIGNATURES
+from dpverify.ledger.formula.tree import SIGNATURES
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.numbers import EvaluationError
-from dpverify.symbolic.exact.statements import decide_statement
+from dpverify.symbolic.exact.evaluate import decide_statement
+from dpverify.symbolic.exact.numbers import EvaluationError, Meter
 from dpverify.symbolic.exact.sums import constant_ratio
-from dpverify.symbolic.exact.work import Meter
 
 LENGTHS = (256, 32, 8)
 """Most values of an integer that a sum runs to, of one that stands alone, inside of another, and deeper."""

@@ -14,15 +14,14 @@ from typing import Literal
 
 from flint import arb, ctx
 
-from dpverify.harness.context import Point
-from dpverify.harness.planted import TrueNeighbour
+from dpverify.harness.checks import Point
 from dpverify.harness.search.search import Findings
-from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.harness.sides import LeftSide, Probe, Prober, TrueNeighbour
 from dpverify.ledger.formula import Num
 from dpverify.ledger.results import ControlResult
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact, ball
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 JudgedBy = Literal["formulas", "measurement", "rule"]  # two formulas, a left side that code measures, or a rule
 

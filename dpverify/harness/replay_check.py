@@ -13,16 +13,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Check, Context, missed_controls
+from dpverify.harness.exact_results import first_and_largest, refuted_again
 from dpverify.harness.neighbours import printed_for_measured
-from dpverify.harness.recorded_refutation import refuted_again
-from dpverify.harness.search.exact_results import first_and_largest
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.evaluate import requires_hold
 from dpverify.symbolic.exact.numbers import Exact
-from dpverify.symbolic.exact.statements import requires_hold
 
 TOLERANCE = 1e-11  # relative rounding allowed between the kernel and the closed form
 

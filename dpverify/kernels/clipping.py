@@ -1,4 +1,4 @@
-r"""Sum of clipped gradients of a batch, for linear models: no gradient of a single example is ever stored.
+"""Sums of clipped gradients of a batch, for linear models: no gradient of a single example is ever stored.
 
 The loss of an example is ``f(<x, w>, y)``, so that its gradient is a slope times its row, of length ``|slope| |x|``:
 
@@ -9,6 +9,12 @@ what the first has just brought near. What all examples have in common, as a reg
 it depends on no example, so it is added after clipping, and replacing one example moves the sum by at most 2C.
 
 Rows are padded: to whole cache lines, and for each example's label and length to come along with its row.
+
+The recursive momentum of DP-SRM also needs the change of each gradient, which is a slope times the row x, too:
+
+    gamma clip(s_new x, C) + (1 - gamma) clip((s_new - s_old) x, C'),      clip(v, C) = v min(1, C / |v|).
+
+Both products of a row are taken while it is near, and it is added up once, in one pass.
 """
 
 from __future__ import annotations
@@ -20,10 +26,9 @@ from typing import TypeAlias
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.kernels.vector import norm
+from dpverify.kernels.vector import norm, prefetch_row
 
 Slope: TypeAlias = Callable[[float, float], float]
 """Kernel ``slope(z, y)``: derivative of an example's loss by ``z = <x, w>``."""
@@ -166,3 +171,69 @@ def fill_lengths(x: Matrix, factor: float, rows: Matrix) -> None:
 def padded(dimension: int) -> int:
     """How wide a padded row of this many numbers is."""
     return -(-(check.whole(1, dimension=dimension) + EXTRA) // WIDTH) * WIDTH
+
+
+RecursiveSum: TypeAlias = Callable[[Matrix, Indices, Vector, Vector, float, float, float, Vector], None]
+
+
+@kernel
+def shortened(slope: float, length: float, clip: float) -> float:
+    """``slope`` times ``min(1, clip / (|slope| length))``: the factor of a row of this length after clipping."""
+    product = abs(slope) * length
+    return slope * min(1.0, clip / product) if product > 0.0 else slope  # NaN stays NaN
+
+
+@lru_cache(maxsize=32)
+def recursive_sum(slope: Slope) -> RecursiveSum:
+    """Make the kernel for a loss, ``total(rows, batch, new, old, gamma, clip, change_clip, out)``.
+
+    ``rows`` (n, p) from ``clipping.pad_rows``; ``batch`` (B,) examples; ``new``, ``old`` and ``out`` (p,), zeros behind
+    their d numbers; ``clip`` and ``change_clip``: C and C', above 0, infinite where nothing is clipped.
+    """
+
+    @kernel
+    def total(
+        rows: Matrix,
+        batch: Indices,
+        new: Vector,
+        old: Vector,
+        gamma: float,
+        clip: float,
+        change_clip: float,
+        out: Vector,
+    ) -> None:
+        n, width = rows.shape
+        p = np.uint64(width)
+        q = np.uint64(width // 4)
+        B = batch.shape[0]
+        flat = rows.reshape(n * width)
+        folded = np.empty(width // 4)
+        weights = np.zeros(GROUP)
+        at = np.zeros(GROUP, dtype=np.int64)
+        for j in range(p):
+            out[j] = 0.0
+        for i in range(min(AHEAD, B)):
+            prefetch_row(flat, np.uint64(batch[i] * width), p)
+        for done in range(0, B, GROUP):
+            size = min(GROUP, B - done)
+            for i in range(size):
+                if done + i + AHEAD < B:
+                    prefetch_row(flat, np.uint64(batch[done + i + AHEAD] * width), p)
+                at[i] = batch[done + i] * width
+                first = np.uint64(at[i])
+                label = flat[first + p - np.uint64(2)]
+                length = flat[first + p - np.uint64(1)]
+                fold_products(flat, first, new, q, folded)
+                s_new = slope(add_up(folded, q), label)
+                fold_products(flat, first, old, q, folded)
+                s_old = slope(add_up(folded, q), label)
+                now = shortened(s_new, length, clip)
+                change = shortened(s_new - s_old, length, change_clip)
+                weights[i] = gamma * now + (1.0 - gamma) * change
+            for i in range(size, GROUP):
+                weights[i], at[i] = 0.0, at[0]
+            for i in range(0, size, 4):
+                add_four(flat, at, weights, i, p, out)
+        out[width - 2] = out[width - 1] = 0.0
+
+    return total

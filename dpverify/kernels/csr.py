@@ -16,10 +16,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.kernels.clipping import Slope
+from dpverify.kernels.clipping import Slope, shortened
 from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.numba_internals import LINE, prefetch
-from dpverify.kernels.recursive import shortened
 from dpverify.kernels.typing import Indices, Vector
 
 Columns: TypeAlias = NDArray[np.uint32]  # Numbers of columns, shape (m,)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.kernels import check
-from dpverify.kernels.cache_lines import prefetch_row
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.tape import Seed, generator, shuffle
 from dpverify.kernels.typing import Indices, Vector
+from dpverify.kernels.vector import prefetch_row
 from dpverify.shared_types import Ordering
 
 

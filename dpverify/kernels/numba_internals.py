@@ -28,8 +28,7 @@ from numba.extending import intrinsic, overload
 from numba.np.random import _constants as ziggurat
 
 from dpverify.cache_files import prune, read, write
-from dpverify.kernels.cache import file_name
-from dpverify.kernels.fingerprint import fingerprint
+from dpverify.kernels.fingerprint import file_name, fingerprint
 from dpverify.kernels.typing import Vector
 
 LINE = 8  # Numbers in a cache line

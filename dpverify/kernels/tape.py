@@ -1,19 +1,27 @@
-"""Randomness from outside: seeded generators, and tapes of the numbers drawn from them.
+"""Seeded generators, of one seed or of many at once, and tapes of the numbers drawn from them.
 
 A kernel takes its noise from a tape, or draws it itself from a generator; the same seed gives the same numbers either
 way, bit for bit, whether numpy draws or compiled code does.
+
+Generators of many seeds at once are for runs that are shorter than making a generator takes.
+``generator(seed, stream)`` takes tens of microseconds a seed: numpy mixes the seed into a pool of four words
+(``SeedSequence``), reads the state of the source from it (``SFC64``), and wraps both. Here all seeds go through the
+same steps side by side, and kernels draw from the states. Numbers and states are the library's, bit for bit. A test
+holds thousands of seeds and shuffles against the library's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.random import PCG64, SFC64, Generator, SeedSequence
+from numpy.typing import NDArray
 
 from dpverify.kernels import check
 from dpverify.kernels.jit import kernel
+from dpverify.kernels.normal import Words, next_word, wrapping
 from dpverify.kernels.typing import Indices, Tape, Vector
 
 Seed: TypeAlias = int | Sequence[int] | SeedSequence
@@ -81,3 +89,124 @@ def draw_batch(rng: Generator, order: Indices, size: int) -> None:
         held = order[i]
         order[i] = order[j]
         order[j] = held
+
+
+Halves: TypeAlias = NDArray[np.uint32]  # Shape (n,): half a word for each of n seeds
+
+POOL, WARM_UP = 4, 12
+"""Words of 32 bits that a seed is mixed into; words of the source that are thrown away before the first is given."""
+
+_INIT_A = 0x43B0D7E5
+_TIMES_A = 0x931E8875
+_INIT_B = 0x8B51F9DD
+_TIMES_B = 0x58F38DED
+_LEFT = np.uint32(0xCA01F9DD)
+_RIGHT = np.uint32(0x4973F715)
+_BY_16 = np.uint32(16)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_BY_32 = np.uint64(32)
+_ONE = np.uint64(1)
+
+
+def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
+    """Give the state that ``generator(seed, stream)`` starts in, for each seed.
+
+    Row k is ``take_words(generator(seeds[k], stream))``. Shapes: ``seeds`` (n,).
+    """
+    stream = check.whole(0, (1 << 32) - 1, stream=stream)
+    least = int(seeds.min(initial=0))
+    if least < 0:
+        raise check.ArgumentError("seeds", least, "must be at least 0")
+    numbers = seeds.astype(np.uint64)
+    none = np.zeros(len(seeds), dtype=np.uint32)
+    entropy = [(numbers & _LOW_32).astype(np.uint32), (numbers >> _BY_32).astype(np.uint32), none, none, none + stream]
+    with wrapping():
+        words = np.ones((len(seeds), 4), dtype=np.uint64)  # the source's counter starts at 1
+        words[:, :3] = np.stack(_read(_pool([half.astype(np.uint32) for half in entropy]), 6)).T.copy().view(np.uint64)
+    warm_up(words)
+    return words
+
+
+def _constants(first: int, times: int) -> Iterator[tuple[np.uint32, np.uint32]]:
+    """Constants of one round of hashing after the other: what is mixed in, and what is multiplied with."""
+    while True:
+        then = first * times & 0xFFFFFFFF
+        yield np.uint32(first), np.uint32(then)
+        first = then
+
+
+def _pool(entropy: list[Halves]) -> list[Halves]:
+    """Mix words, at least four, into the pool of a ``SeedSequence``."""
+    constants = _constants(_INIT_A, _TIMES_A)
+    pool = [_hashed(half, *next(constants)) for half in entropy[:POOL]]
+    for source in range(POOL):
+        for to in range(POOL):
+            if to != source:
+                pool[to] = _mixed(pool[to], _hashed(pool[source], *next(constants)))
+    for half in entropy[POOL:]:
+        pool = [_mixed(old, _hashed(half, *next(constants))) for old in pool]
+    return pool
+
+
+def _read(pool: list[Halves], n: int) -> list[Halves]:
+    """Read n words from a pool: ``generate_state``."""
+    constants = _constants(_INIT_B, _TIMES_B)
+    return [_hashed(pool[k % POOL], *next(constants)) for k in range(n)]
+
+
+def _hashed(half: Halves, first: np.uint32, then: np.uint32) -> Halves:
+    mixed: Halves = (half ^ first) * then
+    return mixed ^ (mixed >> _BY_16)
+
+
+def _mixed(left: Halves, right: Halves) -> Halves:
+    mixed: Halves = left * _LEFT - right * _RIGHT
+    return mixed ^ (mixed >> _BY_16)
+
+
+@kernel
+def warm_up(words: Words) -> None:
+    """Throw away the first words of each source: ``words``, shape (n, 4), is advanced."""
+    for k in range(words.shape[0]):
+        a = words[k, 0]
+        b = words[k, 1]
+        c = words[k, 2]
+        count = words[k, 3]
+        for _ in range(WARM_UP):
+            _, a, b, c, count = next_word(a, b, c, count)
+        words[k, 0] = a
+        words[k, 1] = b
+        words[k, 2] = c
+        words[k, 3] = count
+
+
+@kernel
+def next_half(words: Words, held: Words) -> np.uint64:
+    """Give 32 random bits, as ``next_uint32`` of SFC64 does: the lower half of a word, then its upper half.
+
+    Shapes: ``words`` (4,), ``held`` (2,).
+    """
+    if held[0] == _ONE:
+        held[0] = np.uint64(0)
+        return np.uint64(held[1])
+    word, words[0], words[1], words[2], words[3] = next_word(words[0], words[1], words[2], words[3])
+    held[0] = _ONE
+    held[1] = word >> _BY_32
+    return word & _LOW_32
+
+
+@kernel
+def shuffle_from(words: Words, held: Words, order: Indices) -> None:
+    """Shuffle ``order``, shape (n,) with n at most 2^32 - 1, as ``shuffle`` does with the generator in this state.
+
+    Shapes: ``words``, ``held`` (4,) and (2,), ``order`` (n,).
+    """
+    for i in range(order.shape[0] - 1, 0, -1):
+        choices = np.uint64(i) + _ONE
+        scaled = next_half(words, held) * choices
+        if scaled & _LOW_32 < choices:
+            rejected = (_LOW_32 - np.uint64(i)) % choices
+            while scaled & _LOW_32 < rejected:
+                scaled = next_half(words, held) * choices
+        j = np.int64(scaled >> _BY_32)
+        order[i], order[j] = order[j], order[i]

@@ -1,10 +1,20 @@
-"""Vectors: copies, their length, safe at both ends of the range of floats, and moves of a given length."""
+"""Vectors and rows: copies, lengths that are safe at both ends of the range of floats, moves, and cache control.
+
+Rows that are read in a random order come from far away, one after the other, unless they are prefetched.
+
+An ordinary store fetches its cache line, changes it and writes it back later: a row costs the memory two transfers, and
+pushes out of the caches what is still needed. A line that is overwritten as a whole need not be read before. Writing
+around the caches pays for output that is larger than they are, and is not read soon.
+"""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from dpverify.kernels.jit import inner_kernel, step_kernel
+from dpverify.kernels.numba_internals import LINE, prefetch, put_line
 from dpverify.kernels.typing import Vector
 
 # Sums of squares between these have lost nothing to underflow or overflow
@@ -69,3 +79,31 @@ def move(eta: float, m_hat: Vector, w: Vector) -> bool:
         for j in range(w.shape[0]):
             w[j] -= eta * (m_hat[j] / length)
     return True
+
+
+_STRIDE = np.uint64(LINE)
+
+
+@inner_kernel
+def prefetch_row(values: Vector, first: np.uint64, count: np.uint64) -> None:
+    """Ask for ``values[first : first + count]``, which begins at the begin of a cache line."""
+    for j in range(np.uint64(0), count, _STRIDE):
+        prefetch(values, first + j)
+
+
+@inner_kernel
+def write_row(values: Vector, first: int, row: Vector) -> None:
+    """Copy ``row`` to ``values[first : first + row.size]``, both contiguous: around the caches where it fills a line.
+
+    Other threads see it, as anything that a kernel wrote, once they have taken a lock after the kernel returned.
+    """
+    n = row.shape[0]
+    number = np.int64(values.ctypes.data >> 3) + first
+    j = min(n, -number & (LINE - 1))  # of the first whole line
+    for i in range(j):
+        values[first + i] = row[i]
+    while j + LINE <= n:
+        put_line(values, first + j, row, j)
+        j += LINE
+    for i in range(j, n):
+        values[first + i] = row[i]

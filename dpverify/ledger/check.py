@@ -16,10 +16,10 @@ from dpverify.ledger.load import (
     QUESTIONS,
     VERDICTS,
     bundled_specs,
+    outside_papers,
     read_specs,
     shown_path,
 )
-from dpverify.ledger.outside import outside_papers
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.trivial import trivial_problems
 from dpverify.ledger.units.records import UNITS, read_units

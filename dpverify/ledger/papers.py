@@ -11,8 +11,7 @@ from dpverify.ledger.claims import ClaimSpec, full_id, reading_problems
 from dpverify.ledger.definitions import DefinitionsFile, read_glossary, unknown_claims
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import Bin, Compare, check_names, parse_relation, to_text, walk
-from dpverify.ledger.proofs.book import book_of, book_problems
-from dpverify.ledger.proofs.records import ProofsFile
+from dpverify.ledger.proofs.book import ProofsFile, book_of, book_problems
 from dpverify.ledger.reading import StatementReader, amended_wording, held_wording, printed_wording
 from dpverify.ledger.records import HOLDS, SEVERITIES, Claim, ClaimsFile, Edge, Kind, PaperInfo, Verdict, VerdictsFile
 from dpverify.ledger.specs import PaperSpec

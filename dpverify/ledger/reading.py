@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from dpverify.ledger.errors import FormulaError, Place, Problems, SpecError, shown, suggest
 from dpverify.ledger.formula import Formula, free_names
-from dpverify.ledger.formula.size import MAX_BITS, bits, log2_of
+from dpverify.ledger.formula.limits import MAX_BITS, bits, log2_of
 from dpverify.ledger.records import Amendment, Claim, Let, Quantity, Regime, Relation
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Vocabulary

@@ -10,7 +10,7 @@ import msgspec
 
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import Place, Problems
-from dpverify.ledger.files.tables import content, records_in
+from dpverify.ledger.files import content, records_in
 from dpverify.ledger.formula import Compare, free_names, to_text
 from dpverify.ledger.records import Claim, Let, Record, Relation
 from dpverify.ledger.specs import PaperSpec, Specs

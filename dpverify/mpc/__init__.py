@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.mpc.fixed_point import Scale, choose_scale, encode
-    from dpverify.mpc.limits import PartyError
+    from dpverify.mpc.fixed_point import PartyError, Scale, choose_scale, encode
     from dpverify.mpc.session import Session
 
 __all__ = ["PartyError", "Scale", "Session", "choose_scale", "encode"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"errors": "PartyError", "fixed_point": "Scale choose_scale encode", "session": "Session"}
+    __name__, {"fixed_point": "PartyError Scale choose_scale encode", "session": "Session"}
 )

@@ -1,9 +1,11 @@
-r"""Real vectors as integers for a secure sum: units, range, rounding and what they change.
+"""Real vectors as integers for a secure sum: limits, units, rounding and what they change.
 
 A party's vector is rounded to whole units of ``unit``, to the nearest, each coordinate by at most half a unit; sums of
 integers are exact, so the opened sum of m parties is within m/2 units of the true one in each coordinate. Replacing one
 example moves one party's vector by at most D in norm, hence its integers by at most D/unit + sqrt(d): each coordinate's
 two roundings move it by at most one unit together. Noise is set for that.
+
+The limits on parties, messages and timeouts, and the error that ends a secure sum, are defined here as well.
 """
 
 from __future__ import annotations
@@ -11,14 +13,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from dpverify.kernels import check
+from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices, Vector
-from dpverify.mpc.limits import MODULUS, RANGE, Inside, Noise
 from dpverify.privacy import binomial_noise, ratio_noise
+
+Noise: TypeAlias = Literal["shares", "bits", "ratio"]
+Inside: TypeAlias = Literal["bits", "ratio"]  # noise that is made in the computation
+
+MODULUS: Final = (1 << 61) - 1  # prime
+RANGE: Final = 1 << 58  # sums and noise are below it in size
+LEAST_PARTIES: Final = 3  # two of two could not be a majority that is honest
+MOST_PARTIES: Final = 16  # keys of MPyC's shared randomness grow as binomial(m, t)
+LONGEST_TIMEOUT: Final = 60.0
+MOST_NUMBERS: Final = 1 << 22  # of one opening
+MOST_INSIDE: Final = 1 << 16  # numbers in a message of noise that is made inside: 256 bits of 256 coordinates
+
+
+class PartyError(ArgumentError):
+    """A run that cannot go on: another party died, hung, left, differs or gave up; or this one has a bad value."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("parties", None, "must go on")
+        self.args = (" ".join(message.split()),)
+
 
 DEVIATIONS: Final[dict[Inside, float]] = {"bits": binomial_noise.DEVIATION, "ratio": ratio_noise.DEVIATION}
 LEAST_DEVIATION = 8.0  # units; with less, rounding would show through the noise

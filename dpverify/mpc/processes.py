@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
-from dpverify.mpc.limits import PartyError
+from dpverify.mpc.fixed_point import PartyError
 
 HOST: Final = "127.0.0.1"
 POLL: Final = 0.2  # seconds between two looks at the state of the children

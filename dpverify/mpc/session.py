@@ -22,8 +22,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.fixed_point import from_residues, to_residues
-from dpverify.mpc.limits import (
+from dpverify.mpc.fixed_point import (
     LEAST_PARTIES,
     LONGEST_TIMEOUT,
     MODULUS,
@@ -32,9 +31,10 @@ from dpverify.mpc.limits import (
     RANGE,
     Inside,
     PartyError,
+    from_residues,
+    to_residues,
 )
-from dpverify.mpc.noise import binomial_noise
-from dpverify.mpc.ratio import ratio_noise
+from dpverify.mpc.noise import binomial_noise, ratio_noise
 
 T = TypeVar("T")
 

@@ -8,8 +8,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpverify.harness.run.discovery import Index
-    from dpverify.harness.run.registry import PaperChecks
+    from dpverify.harness.run.registry import Index, PaperChecks
 
 INDEX = Path(__file__).with_name("index.json")  # Generated from the files with checks by ``.ci/generated.py --write``
 
@@ -17,8 +16,8 @@ INDEX = Path(__file__).with_name("index.json")  # Generated from the files with 
 @cache
 def load(key: str) -> PaperChecks | None:
     """Load the checks of a paper by its key, such as ``tran2022``; None where no code is written for it yet."""
-    from dpverify.harness.run.discovery import load_paper
-    from dpverify.ledger.outside import outside_papers
+    from dpverify.harness.run.registry import load_paper
+    from dpverify.ledger.load import outside_papers
 
     if key in outside_papers(Path.cwd()):
         return load_paper(key, key, {})
@@ -33,7 +32,7 @@ def packages() -> list[str]:
 @cache
 def index() -> Index:
     """Read the index of the files with checks."""
-    from dpverify.harness.run.discovery import read_index
+    from dpverify.harness.run.registry import read_index
 
     return read_index(INDEX)
 

@@ -11,22 +11,29 @@ if TYPE_CHECKING:
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
     from dpverify.privacy.conversions import classic_epsilon, improved_epsilon, tight_epsilon, zcdp_epsilon
     from dpverify.privacy.gaussian import compose_mu, delta_of, epsilon_of, mu_of
-    from dpverify.privacy.gaussian_composition import composed_epsilon
+    from dpverify.privacy.gaussian_safe import composed_epsilon
     from dpverify.privacy.growing_budget import GrowingBudget, shared_epsilon
-    from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_std
     from dpverify.privacy.selection import RunCount, selected_epsilon
-    from dpverify.privacy.subsampling import gaussian_rdp, poisson_gaussian_rdp, without_replacement_rdp
+    from dpverify.privacy.subsampling import (
+        gaussian_rdp,
+        poisson_gaussian_epsilon,
+        poisson_gaussian_rdp,
+        sampled_epsilon,
+        sampled_std,
+        without_replacement_rdp,
+    )
 
 _HOMES = {
     "accounting": "epsilon event sigma",
     "batches": "BatchSteps batch_epsilon",
     "conversions": "classic_epsilon improved_epsilon tight_epsilon zcdp_epsilon",
     "gaussian": "compose_mu delta_of epsilon_of mu_of",
-    "gaussian_composition": "composed_epsilon",
+    "gaussian_safe": "composed_epsilon",
     "growing_budget": "GrowingBudget shared_epsilon",
-    "sampled": "poisson_gaussian_epsilon sampled_epsilon sampled_std",
+    "subsampling": (
+        "poisson_gaussian_epsilon sampled_epsilon sampled_std gaussian_rdp poisson_gaussian_rdp without_replacement_rdp"
+    ),
     "selection": "RunCount selected_epsilon",
-    "subsampling": "gaussian_rdp poisson_gaussian_rdp without_replacement_rdp",
 }
 
 __all__ = [

@@ -32,9 +32,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from dpverify.kernels import check
+from dpverify.privacy.accounting import gaussian_steps
 from dpverify.privacy.batches import BatchSteps, check_delta, poisson_epsilon
 from dpverify.privacy.conversions import tight_epsilon
-from dpverify.privacy.events import gaussian_steps
 from dpverify.privacy.participation import Bounds
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 

@@ -8,27 +8,25 @@ from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
     from dpverify.problems.base import Problem, replace_one
-    from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
     from dpverify.problems.data import Dataset, dataset_of, load_dataset
     from dpverify.problems.example_gradients import ExampleGradients
-    from dpverify.problems.logistic import LogisticRegression
+    from dpverify.problems.logistic import BatchGradient, LogisticRegression, RecursiveGradient
+    from dpverify.problems.nonconvex_losses import RegionConstants, Waves
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
-    from dpverify.problems.softmax.loss import SoftmaxRegression
+    from dpverify.problems.softmax_regression import SoftmaxRegression
     from dpverify.problems.sparse.logistic import SparseLogistic
     from dpverify.problems.sparse.rows import CsrRows
-    from dpverify.problems.waves import RegionConstants, Waves
 
 _HOMES = {
     "base": "Problem replace_one",
-    "batch_gradient": "BatchGradient RecursiveGradient",
+    "logistic": "BatchGradient RecursiveGradient LogisticRegression",
     "data": "Dataset dataset_of load_dataset",
     "example_gradients": "ExampleGradients",
-    "logistic": "LogisticRegression",
     "sampled_run": "DescentParameters NoisyDescent",
-    "softmax.loss": "SoftmaxRegression",
+    "softmax_regression": "SoftmaxRegression",
     "sparse.logistic": "SparseLogistic",
     "sparse.rows": "CsrRows",
-    "waves": "RegionConstants Waves",
+    "nonconvex_losses": "RegionConstants Waves",
 }
 
 __all__ = [

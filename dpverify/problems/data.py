@@ -17,8 +17,7 @@ from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.errors import MOST_CLASSES, DataError, available_bytes, check_memory
 from dpverify.problems.files import Progress, read_csv, read_libsvm, separator
 from dpverify.problems.rows import standardise as standardise_columns
-from dpverify.problems.sparse.build import RowBuilder
-from dpverify.problems.sparse.rows import CsrRows, Rows, csr_rows
+from dpverify.problems.sparse.rows import CsrRows, RowBuilder, Rows, csr_rows
 
 BUNDLED = ("iris", "wine", "digits")
 

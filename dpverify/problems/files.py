@@ -19,8 +19,7 @@ import numpy as np
 
 from dpverify.kernels.typing import Vector
 from dpverify.problems.errors import DataError
-from dpverify.problems.sparse.build import RowBuilder
-from dpverify.problems.sparse.rows import MOST_COLUMNS, Rows, csr_rows
+from dpverify.problems.sparse.rows import MOST_COLUMNS, RowBuilder, Rows, csr_rows
 
 TABLES = {".csv": ",", ".tsv": "\t"}  # what separates columns, by the suffix before that of a compression
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none", "."}

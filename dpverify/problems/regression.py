@@ -10,15 +10,11 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.typing import Vector
 from dpverify.kernels.vector import norm
-from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import BatchGradient, LogisticRegression, RecursiveGradient
 from dpverify.problems.rows import RowScaling, scale_rows
-from dpverify.problems.softmax.batch import SoftmaxBatch
-from dpverify.problems.softmax.loss import SoftmaxRegression
-from dpverify.problems.sparse.batches import SparseBatchGradient, SparseRecursiveGradient
-from dpverify.problems.sparse.logistic import SparseLogistic
-from dpverify.problems.sparse.rows import CsrRows, Rows
-from dpverify.problems.sparse.scaling import scale_sparse
+from dpverify.problems.softmax_regression import SoftmaxBatch, SoftmaxRegression
+from dpverify.problems.sparse.logistic import SparseBatchGradient, SparseLogistic, SparseRecursiveGradient
+from dpverify.problems.sparse.rows import CsrRows, Rows, scale_sparse
 
 Regression: TypeAlias = LogisticRegression | SparseLogistic | SoftmaxRegression
 """Logistic regression on dense or on sparse rows for two classes, softmax regression for more."""

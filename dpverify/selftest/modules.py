@@ -15,9 +15,8 @@ import msgspec
 
 from dpverify.harness.run.manifest import commit
 from dpverify.selftest.catalogue import Fault, load_faults
-from dpverify.selftest.children import Children
+from dpverify.selftest.detection import Children, look
 from dpverify.selftest.mutants import all_of_folder, attempts
-from dpverify.selftest.noticing import look
 from dpverify.selftest.records import NOTHING_RUNS, Detection, FaultOutcome, MutantsRun, Sighting
 from dpverify.selftest.run import copy, end_work, look_at_green, modules, plant, remember, remembered, work_folder
 from dpverify.shared_types import ReportProgress

@@ -13,7 +13,7 @@ from dpverify.harness.budget import BUDGETS, BudgetName
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.suite import Suite
 from dpverify.harness.run.tasks import Job
-from dpverify.harness.statistics.tails import proportion_limits
+from dpverify.harness.statistics.effects import proportion_limits
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.specs import Specs
 from dpverify.selftest.records import CheckRates, RatesRun, count_false_reds

@@ -18,8 +18,7 @@ import msgspec
 from dpverify.foreign import interrupts_ignored
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
-from dpverify.selftest.children import Children
-from dpverify.selftest.noticing import look
+from dpverify.selftest.detection import Children, look
 from dpverify.selftest.records import FaultOutcome, Selftest, Sighting
 from dpverify.shared_types import ReportProgress
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from dpverify.harness import BUDGETS, Context, SearchCheck
-from dpverify.harness.search.rationals import complexity
+from dpverify.harness.search.candidates import complexity
 from dpverify.ledger.formula import Compare, Formula, free_names, parse_relation
 from dpverify.ledger.records import Record, Relation
 from dpverify.ledger.results import CheckResult, Number

@@ -1,4 +1,7 @@
-"""Build the site: gather markdown as the repository has it, adapt it to MyST, and let Sphinx make pages of it."""
+"""Build the site: gather markdown as the repository has it, adapt it to MyST, and let Sphinx make pages of it.
+
+No fence in markdown that others wrote is a directive.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,24 @@ from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, papers_first
-from dpverify.report.pages.folder import FIGURES
-from dpverify.report.pages.front import recorded
-from dpverify.report.pages.ownership import is_generated
+from dpverify.report.files import is_generated
+from dpverify.report.folder import FIGURES
+from dpverify.report.pages.repository import recorded
 from dpverify.report.pages.rules import PAGE as RULES
 from dpverify.report.pages.rules import rules_page
-from dpverify.report.pages.write import drawn_elsewhere, other_pages, render
+from dpverify.report.pages.write import drawn_elsewhere, other_pages
+from dpverify.report.pages.write import render_report as render
 from dpverify.site.claims import TABLE, claim_pages
-from dpverify.site.fences import plain_fences
 from dpverify.site.output import FIRST, START, check_out, check_picture, publish
 from dpverify.symbolic.rules import CATALOGUE
+
+_FENCE = re.compile(r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ \t]*(?:\\*\{|&)[^\n]*)$", re.MULTILINE)
+
+
+def plain_fences(text: str) -> str:
+    """Markdown in which no fence is a directive, such as ``{include}``: its content is shown as it is."""
+    return _FENCE.sub(r"\g<fence>text", text)
+
 
 PACKAGES = ("harness", "privacy", "problems", "symbolic", "ledger", "train", "compare", "calibrate")
 

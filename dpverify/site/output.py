@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpverify.report.collect import ReportError
-from dpverify.report.files import write_whole
-from dpverify.report.pages.ownership import REMEDY, is_regular
+from dpverify.report.files import REMEDY, is_regular, write_whole
 from dpverify.report.words import FIGURE_MARK
 
 _KEPT = re.compile(r"(<pre\b.*?</pre>|<script\b.*?</script>)", re.DOTALL)

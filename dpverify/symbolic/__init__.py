@@ -9,11 +9,11 @@ from dpverify.lazy import lazy_names
 if TYPE_CHECKING:
     from dpverify.symbolic.derive.derivation import check_derivation
     from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
+    from dpverify.symbolic.exact.evaluate import evaluate_statement
     from dpverify.symbolic.exact.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
-    from dpverify.symbolic.exact.statements import evaluate_statement
     from dpverify.symbolic.expressions.functions import HOLE, Bit, Inner, Log2, Moment, Norm, PopCount
     from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, integer, real
-    from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+    from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
 # Modules are loaded when a name is first used: what evaluates and decides does not import sympy.
@@ -23,9 +23,9 @@ _HOMES = {
     "exact.numbers": "DomainError EvaluationError Exact UndecidedError UnsupportedError",
     "expressions.ranges": "AnyVector GaussianNorm Range SetBits integer real",
     "rules": "CATALOGUE Rule",
-    "exact.statements": "evaluate_statement",
+    "exact.evaluate": "evaluate_statement",
     "derive.steps": "Case Cases Derivation DerivationError Premise Step premise_of",
-    "expressions.to_sympy": "sympy_conditions sympy_sides sympy_symbols",
+    "expressions.translation": "sympy_conditions sympy_sides sympy_symbols",
 }
 
 __all__ = [

@@ -16,14 +16,12 @@ from dpverify.algorithms.settings import options
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Vector
-from dpverify.mpc.fixed_point import encode
-from dpverify.mpc.limits import PartyError
+from dpverify.mpc.fixed_point import PartyError, encode
 from dpverify.mpc.noise import own_noise
 from dpverify.mpc.session import Session
-from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
-from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
-from dpverify.problems.batch_gradient import add_penalty
+from dpverify.papers.wang2019.algorithms.dp_srm import DdpSrm, SrmParameters
 from dpverify.problems.example_gradients import BatchOracle
+from dpverify.problems.logistic import add_penalty
 from dpverify.problems.regression import recursive_gradient, regression_problem
 from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.ddp import check_batch, scales_of

@@ -16,7 +16,7 @@ import pytest
 import dpverify
 from dpverify.cli.app import GENERATED, build
 from dpverify.cli.experiments import algorithm_first
-from dpverify.report.pages.front import EXAMPLE_LINES, example_block, example_command, with_block
+from dpverify.report.pages.repository import EXAMPLE_LINES, example_block, example_command, with_block
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from dpverify.bench.records import Bench
+from dpverify.bench.results import Bench
 from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.by_name import SettingsCalibration
 from dpverify.calibrate.command import NoiseEpsilon

@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import cache
 
 from dpverify.harness import BUDGETS, ExhaustiveCheck, SearchCheck
-from dpverify.harness.checks import Check
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import Check, as_point
 from dpverify.harness.search.constraints import links
 from dpverify.harness.search.exhaustive_check import not_granted
 from dpverify.ledger.formula import Compare, Name, Num, free_names, parse_relation

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.harness import Bounded, SubGaussian
-from dpverify.harness.statistics.tails import Tail
+from dpverify.harness.statistics.effects import Tail
 from tests.for_each import for_each
 
 Floats = NDArray[np.float64]

@@ -18,8 +18,7 @@ from dpverify.ledger.definitions import Meaning
 from dpverify.ledger.formula.tree import BUILTINS, Call, Inf, walk
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.exact.evaluate import to_number
-from dpverify.symbolic.exact.statements import definitions, domains_hold, evaluate_statement, requires_hold
+from dpverify.symbolic.exact.evaluate import definitions, domains_hold, evaluate_statement, requires_hold, to_number
 from tests.for_each import for_each
 
 Point = dict[str, Fraction]

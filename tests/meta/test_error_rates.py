@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 
 from dpverify.harness import Context, MeanEffect, MeanLaw, Plan, ProportionEffect, SubGaussian, TrajectoryEffect
-from dpverify.harness.statistics.effects import Effect
+from dpverify.harness.statistics.effects import Effect, proportion_limits
 from dpverify.harness.statistics.exact_tests import (
     distribution_test,
     normal_test,
@@ -18,11 +18,8 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
-from dpverify.harness.statistics.tails import proportion_limits
-from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
-from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect
-from dpverify.harness.statistics.trajectory_tests import SHARE, trajectory_tests
-from dpverify.harness.statistics.whitening import whitening
+from dpverify.harness.statistics.trajectory_law import SHARE, TrajectoryLaw, trajectory_tests
+from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect, whitening
 from tests.for_each import for_each
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from dpverify.harness.simulation.betting import log_capital
+from dpverify.harness.simulation.runs_check import log_capital
+from dpverify.harness.statistics.effects import Bounded, SubGaussian
 from dpverify.harness.statistics.exact_tests import (
     distribution_test,
     normal_test,
@@ -21,7 +22,6 @@ from dpverify.harness.statistics.exact_tests import (
     pair_scores,
     scale_test,
 )
-from dpverify.harness.statistics.tails import Bounded, SubGaussian
 from tests.for_each import for_each
 
 Floats = NDArray[np.float64]

@@ -11,11 +11,11 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from dpverify.harness import BUDGETS, MonteCarloCheck, Outcome, Planted, Point, SearchCheck
-from dpverify.harness.context import as_point
-from dpverify.harness.planted import ChangedStatement, Rule
+from dpverify.harness.checks import as_point
 from dpverify.harness.run.sources import PAPERS as SOURCE
 from dpverify.harness.run.sources import load_checks
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck
+from dpverify.harness.sides import ChangedStatement, Rule
 from dpverify.ledger import load_specs
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each

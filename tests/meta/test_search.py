@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dpverify.harness.search.domain import make_sampler
 from dpverify.selftest.searching import PlantedInequality, judge_search, read_inequalities
-from dpverify.symbolic.exact.statements import decide_statement
+from dpverify.symbolic.exact.evaluate import decide_statement
 from tests.for_each import for_each
 
 PLANTED = read_inequalities(Path(__file__).parents[2])

@@ -6,8 +6,8 @@ import io
 import numpy as np
 from dp_recorder.auditing import Auditor, audit_spec, dist_l2
 
-from dpverify.conform.beside import all_pairs
-from dpverify.conform.replay.tape import Tape
+from dpverify.conform.catalogue import all_pairs
+from dpverify.conform.replay.generators import Tape
 from dpverify.privacy import epsilon
 
 RUNS, DELTA, STEPS = 2000, 0.1, 3

@@ -39,7 +39,7 @@ def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA
     import numpy as np
 
     from dpverify.privacy.gaussian import epsilon_of
-    from dpverify.privacy.gaussian_composition import composed_epsilon
+    from dpverify.privacy.gaussian_safe import composed_epsilon
 
     mus = np.exp(np.random.default_rng(seed).normal(size=K))
     mus /= math.sqrt(float(mus @ mus))
@@ -97,14 +97,14 @@ def _by_library(accountant: Any, mus: NDArray[Any], delta: float) -> Form:
 def _mu_1(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
     """Mu of Algorithm 1: alpha = 1/N, T = epochs N."""
     from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+    from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
     run = Parameters(epochs * N, 1 / N, 0.01, 1.0, 1.0, ordering)
     return lambda: dp_nsgd_mu(run, N)
 
 
 def _pattern_1(N: int, epochs: int) -> Form:
-    from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value
+    from dpverify.papers.tran2022.accounting.algorithm_1.accountant import pattern_value
 
     pattern = _mu_1(N, epochs, "fresh")().pattern or ()
     return lambda: pattern_value(epochs * N, 1 / N, pattern)
@@ -113,7 +113,7 @@ def _pattern_1(N: int, epochs: int) -> Form:
 def _mu_2(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
     """Mu of Algorithm 2 at Theorem 9's eta and gamma, alpha = 1/N, L = G = 1, T = epochs N."""
     from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+    from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 
     T = epochs * N
     eta = 1 / math.sqrt(N * T)

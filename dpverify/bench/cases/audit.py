@@ -29,8 +29,7 @@ def _gaussian(*, seed: int, n: int, d: int) -> Forms:
     """Sums over the outputs, whether they contradict the law, and the exact bound."""
     import numpy as np
 
-    from dpverify.privacy.audit.gaussian import bound_mu
-    from dpverify.privacy.audit.moments import ClassMoments, check_law
+    from dpverify.privacy.audit.gaussian import ClassMoments, bound_mu, check_law
     from dpverify.privacy.gaussian import epsilon_of
 
     rng = np.random.default_rng(seed)

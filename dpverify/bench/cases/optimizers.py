@@ -34,7 +34,7 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     from dpverify.kernels.normal import take_words
     from dpverify.kernels.tape import generator
     from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+    from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
     problem, rng, row, words = logistic_problem(n, d), generator(seed, 9), aligned(d), take_words(generator(seed, 9))
 
@@ -70,10 +70,10 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
     from dpverify.bench.cases.kernel_limits import draw_rows, draw_rows_from, gradients_only
     from dpverify.kernels.normal import take_words
     from dpverify.kernels.tape import generator
+    from dpverify.papers.tran2022.algorithms.parameters import SrParameters
+    from dpverify.papers.tran2022.algorithms.scales import printed_scales
     from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_rows
     from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales
 
     problem = logistic_problem(n, d)
     total = 1000 * n

@@ -11,7 +11,7 @@ def _estimator(*, seed: int, n: int, d: int, batch: int) -> Forms:
     import numpy as np
 
     from dpverify.kernels.clipping import pad_rows
-    from dpverify.problems.batch_gradient import clipped_logistic, recursive_logistic
+    from dpverify.problems.logistic import clipped_logistic, recursive_logistic
 
     problem = logistic_problem(n, d)
     rng = np.random.default_rng(seed)
@@ -35,7 +35,7 @@ def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
     """Noisy descent against drawing d numbers a step by the library, and the same steps without noise."""
     from dpverify.bench.cases.kernel_limits import draw_rows
     from dpverify.kernels.tape import generator
-    from dpverify.problems.batch_gradient import BatchGradient
+    from dpverify.problems.logistic import BatchGradient
     from dpverify.problems.sampled_run import DescentParameters, NoisyDescent
 
     problem, rng, row = logistic_problem(n, d), generator(seed, 9), aligned(d)
@@ -75,7 +75,7 @@ def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
     from dpverify.kernels.clipping import pad_rows
     from dpverify.kernels.tape import generator
     from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule
-    from dpverify.problems.batch_gradient import BatchGradient
+    from dpverify.problems.logistic import BatchGradient
 
     problem = logistic_problem(n, d)
     rows = pad_rows(problem.x, problem.y)

@@ -12,8 +12,7 @@ def sparse_problem(n: int, d: int, entries: int) -> Any:
     import numpy as np
 
     from dpverify.problems.sparse.logistic import SparseLogistic
-    from dpverify.problems.sparse.rows import CsrRows
-    from dpverify.problems.sparse.scaling import scale_sparse
+    from dpverify.problems.sparse.rows import CsrRows, scale_sparse
 
     rng = np.random.default_rng(0)
     step = d // entries  # one entry in each of so many equal parts of the columns, so that none comes twice
@@ -45,8 +44,8 @@ def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
     from dpverify.bench.cases.kernel_limits import draw_rows
     from dpverify.bench.cases.sparse_limits import common_parts, sparse_gradients
     from dpverify.kernels.tape import generator
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
     from dpverify.papers.tran2022.algorithms.dp_nsgd.sparse import SparseDpNsgd
+    from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
     problem, rng, row, w = sparse_problem(n, d, entries), generator(seed, 9), aligned(d), aligned(d)
     order = np.random.default_rng(seed).integers(0, n, steps)

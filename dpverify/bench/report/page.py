@@ -13,14 +13,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from dpverify.bench.records import SCHEMA, Bench, BenchInfo, CaseRecord, FormRecord, merged
 from dpverify.bench.report import words
-from dpverify.bench.report.statistics import JudgedTarget, counted, form_of, growth, judged_targets, ratio_of, sweeps
+from dpverify.bench.results import (
+    SCHEMA,
+    Bench,
+    BenchInfo,
+    CaseRecord,
+    FormRecord,
+    JudgedTarget,
+    counted,
+    form_of,
+    growth,
+    judged_targets,
+    merged,
+    ratio_of,
+    sweeps,
+)
 from dpverify.ledger.records import encode
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError
+from dpverify.report.folder import finish, outdated, update
 from dpverify.report.numbers import show_float
-from dpverify.report.pages.folder import finish, outdated, update
 from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, WIDTH, logarithmic, to_svg
 from dpverify.report.words import GENERATED, plural
 

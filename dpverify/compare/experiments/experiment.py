@@ -53,7 +53,7 @@ class ExperimentRequest:
     budget: str = "standard"
 
     def __post_init__(self) -> None:
-        from dpverify.compare.experiments.registry import EXPERIMENTS
+        from dpverify.compare.experiments.run import EXPERIMENTS
 
         if self.experiment not in EXPERIMENTS:
             raise check.ArgumentError("experiment", self.experiment, f"must be one of {', '.join(EXPERIMENTS)}")

@@ -27,9 +27,9 @@ from dpverify.compare.experiments.network_panel import (
 )
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
-from dpverify.papers.wang2019.algorithms.descent import dp_sgd
+from dpverify.papers.wang2019.algorithms.baselines import dp_sgd
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.papers.wang2019.experiments.networks import NETWORKS, PrintedNetwork
+from dpverify.papers.wang2019.experiments.printed_results import NETWORKS, PrintedNetwork
 from dpverify.problems.images import Images, cifar100
 from dpverify.problems.networks.oracle import NetworkGradients
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent

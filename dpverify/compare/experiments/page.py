@@ -29,11 +29,11 @@ from dpverify.compare.experiments.words import (
 )
 from dpverify.compare.figure import network_svg, table_svg
 from dpverify.compare.words import made_with
-from dpverify.papers.wang2019.experiments.tables import TABLES, PaperTable
+from dpverify.papers.wang2019.experiments.printed_results import TABLES, PaperTable
 from dpverify.report import markdown as md
 from dpverify.report.collect import slug
+from dpverify.report.folder import RecordedPage
 from dpverify.report.numbers import show_float
-from dpverify.report.recorded import RecordedPage
 from dpverify.report.words import GENERATED
 
 WHAT: Final = (

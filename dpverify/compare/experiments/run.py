@@ -1,4 +1,4 @@
-"""Run an experiment: every method tuned alike, then run on every seed."""
+"""All experiments by name, and how one is run: every method is tuned alike, then run on every seed."""
 
 from __future__ import annotations
 
@@ -6,14 +6,44 @@ import math
 import time
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from dpverify.compare.experiments.experiment import Experiment, ExperimentRequest, Panel, RowCell, TunedTrial
-from dpverify.compare.experiments.records import NetworkResult, TableResult, TunedRow
-from dpverify.compare.experiments.registry import EXPERIMENTS
+from dpverify.compare.experiments.network_panel import NetworkPanel, image_sources
+from dpverify.compare.experiments.networks import network_panels
+from dpverify.compare.experiments.records import MethodRow, NetworkResult, NetworkRow, TableResult, TunedRow
+from dpverify.compare.experiments.stages import FIGURES, figure_panels
+from dpverify.compare.experiments.tables import PAPER, table_panels, table_sources
 from dpverify.harness.run.backend import Backend
 from dpverify.kernels.check import ArgumentError
+from dpverify.papers.wang2019.experiments.printed_results import TABLES
+from dpverify.problems.networks.oracle import load_torch
 from dpverify.shared_types import ReportProgress
+
+
+def _with_networks(request: ExperimentRequest) -> list[NetworkPanel]:
+    load_torch().set_num_threads(1)  # the last digit depends on it
+    panels = figure_panels if request.experiment in FIGURES else network_panels
+    return list(panels(request))
+
+
+TABLE: Final = Experiment(table_panels, table_sources, MethodRow, TableResult, without=("epochs", "settings"))
+NETWORKS: Final = Experiment(
+    _with_networks,
+    image_sources,
+    NetworkRow,
+    NetworkResult,
+    without=("test_data",),
+    is_sent=False,
+    is_whole=False,
+)
+
+EXPERIMENTS: Final = {
+    **dict.fromkeys((PAPER + name for name in TABLES), TABLE),
+    "wang2019:section-6-2": NETWORKS,
+    **dict.fromkeys(FIGURES, NETWORKS),
+}
+
 
 TUNING = 1 << 40  # added to the first seed: on this one settings are chosen, and it is none of those that count
 

@@ -23,13 +23,13 @@ from dpverify.algorithms.settings import Settings, options
 from dpverify.compare.experiments.experiment import DELTA, Noise, TunedTrial
 from dpverify.compare.methods import full_batch_std, step_length
 from dpverify.kernels import check
-from dpverify.papers.wang2019.accounting.growing import spends
+from dpverify.papers.wang2019.accounting.runs import spends
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.privacy.batches import BatchSteps, batch_epsilon, least_factor
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.growing_budget import shared_epsilon
 from dpverify.privacy.participation import Bounds
-from dpverify.privacy.sampled import sampled_std
+from dpverify.privacy.subsampling import sampled_std
 from dpverify.problems.logistic import LogisticRegression
 from dpverify.problems.regression import recursive_gradient
 from dpverify.problems.sampled_run import DescentParameters, NoisyDescent, SampledRun

@@ -10,7 +10,7 @@ from dpverify.harness.run.manifest import commit
 from dpverify.ledger.records import Record
 from dpverify.privacy.auditors.records import CLAIMED, AuditorCoverage, LawCoverage
 from dpverify.report import markdown as md
-from dpverify.report.recorded import RecordedPage
+from dpverify.report.folder import RecordedPage
 from dpverify.report.words import GENERATED, plural
 
 INTRODUCTION = """\

@@ -1,14 +1,158 @@
-"""The part of a report on optimizers of other libraries, and on mistakes that were reported of such: what was found."""
+"""The page on optimizers of other libraries and on reported mistakes: what the kit and other auditors found.
+
+It has parts on the tests of each optimizer, on tests with many seeds, and on a catalogue of mistakes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
-from dpverify.conform.peers.auditors import catalogue_blocks, seeded_blocks
-from dpverify.conform.peers.records import SEVERITIES, CardRun, CatalogueEntry, Peer, PeersRun, PeerTest
+from dpverify.conform.peers.records import (
+    SEVERITIES,
+    Answer,
+    CardRun,
+    Catalogue,
+    CatalogueEntry,
+    Peer,
+    PeersRun,
+    PeerTest,
+    SeededRun,
+)
 from dpverify.report import markdown as md
-from dpverify.report.recorded import RecordedPage
+from dpverify.report.folder import RecordedPage
 from dpverify.report.words import GENERATED
+
+KIT = "dpverify conform"
+
+WORDS = """\
+`conform` tested each optimizer of the catalogue with {seeds} seeds from {seed} on, and stopped at the first fault. The
+other auditors ran once, with seed {seed}. For each of them the probability of a false alarm is at most {alpha}. Each
+auditor gets two steps of the optimizer, on the same pairs of batches as the outputs test of `conform` and on one
+further pair, with the noise that the optimizer really adds. The files named below show how we use each library; another
+use of it may find more. An auditor that sees only outputs cannot detect faults that leave epsilon unchanged, such as
+too much noise. Seconds are processor time, measured alternately in one process on a busy machine, so only their ratios
+are meaningful."""
+
+SEEDED_WORDS = """\
+Each run tests an optimizer with another seed, and stops at the first fault. The optimizers of the functions `right`,
+`right_torch` and `right_jax` are DP-SGD with Poisson batches, fixed batches and epochs, momentum, and correlated noise.
+They have no mistake, so each fault is a false alarm. Of the functions in `peers/`, those without a fault above are
+listed. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%. Seeds that were
+run at another commit have a line of their own."""
+
+
+MISTAKES_WORDS = """\
+The functions `mistakes`, `mistakes_torch` and `mistakes_jax` return the same optimizers, each with one mistake, in
+numpy, PyTorch and JAX. A mistake is found by a run if any test finds a fault."""
+
+MISTAKES = "mistakes"  # functions of optimizers with a mistake have names that begin so
+
+
+def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
+    """The sections on optimizers without a mistake and on those with one, block by block."""
+    mistakes = [run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES)]
+    right = [run for run in runs if run not in mistakes]
+    if right:
+        yield "## Many seeds: false alarms"
+        yield " ".join(SEEDED_WORDS.split())
+        yield md.table(
+            ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
+            [_seeded_row(run) for run in right],
+        )
+        yield from _origins(right)
+    if mistakes:
+        yield "## Many seeds: mistakes in three libraries"
+        yield " ".join(MISTAKES_WORDS.split())
+        yield md.table(
+            ["function", "libraries", "mistakes", "seeds", "found by every run", "found by some runs", "never found"],
+            [_mistakes_row(run) for run in mistakes],
+        )
+        yield from _origins(mistakes)
+
+
+def _origins(runs: list[SeededRun]) -> Iterator[str]:
+    for run in runs:
+        yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _about(run: SeededRun) -> list[str]:
+    """Return the cells of a row that say what was run: function, libraries, number of optimizers, seeds."""
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
+    return [md.code(run.target), md.prose(versions), f"{len(run.entries)}", seeds]
+
+
+def _seeded_row(run: SeededRun) -> list[str]:
+    lower, upper = run.limits
+    rate = f"at most {upper:.2g}" if lower == 0.0 else f"at least {lower:.2g}, at most {upper:.2g}"
+    untested = sum(bool(entry.untested) for entry in run.entries)
+    faults = f"{run.faults}" + (f"; not fully tested: {untested} optimizers" if untested else "")
+    return [*_about(run), f"{run.runs}", faults, rate]
+
+
+def _mistakes_row(run: SeededRun) -> list[str]:
+    every = sum(entry.found == run.seeds for entry in run.entries)
+    missed = [entry.name for entry in run.entries if entry.found == 0]
+    sometimes = len(run.entries) - every - len(missed)
+    names = f" ({md.prose('; '.join(missed))})" if missed else ""
+    return [*_about(run), f"{every}", f"{sometimes}", f"{len(missed)}{names}"]
+
+
+def catalogue_blocks(run: Catalogue) -> Iterator[str]:
+    """The section, block by block."""
+    yield "## Comparison with other auditors"
+    yield " ".join(WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split())
+    for auditor, description in run.auditors.items():
+        yield f"- {md.code(auditor)}: {md.prose(description)}"
+    targets = list(dict.fromkeys(entry.target for entry in run.entries))
+    groups = {target: [entry for entry in run.entries if entry.target == target] for target in targets}
+    yield md.table(
+        [
+            "optimizers",
+            "auditor",
+            "found",
+            "nothing found",
+            "raised",
+            "seconds, median",
+            "seconds divided by conform's",
+        ],
+        [row for target, entries in groups.items() for row in _catalogue_counts(target, entries, run)],
+    )
+    for target, entries in groups.items():
+        yield f"### {md.code(target)}"
+        yield md.table(
+            ["optimizer", f"{KIT}: in how many seeds", "first seen by", *run.auditors],
+            [_catalogue_row(entry, run) for entry in entries],
+        )
+    yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
+
+
+def _catalogue_counts(target: str, entries: list[CatalogueEntry], run: Catalogue) -> Iterator[list[str]]:
+    every = sum(entry.found == run.seeds for entry in entries)
+    none = sum(entry.found == 0 for entry in entries)
+    partly_found = len(entries) - every - none
+    found_text = f"{every} in every seed" + (f", {partly_found} in some" if partly_found else "")
+    seconds = median(entry.seconds for entry in entries)
+    yield [md.code(target), KIT, found_text, f"{none} in every seed", "0", f"{seconds:.2g}", "1"]
+    for auditor in run.auditors:
+        answers = [answer for entry in entries for answer in entry.answers if answer.auditor == auditor]
+        words = [_word(answer) for answer in answers]
+        took = median(answer.seconds for answer in answers)
+        counts = (str(words.count(word)) for word in ("found", "nothing", "raised"))
+        yield [md.code(target), auditor, *counts, f"{took:.2g}", f"{took / seconds:.2g}"]
+
+
+def _word(answer: Answer) -> str:
+    return "raised" if answer.broken else "found" if answer.says else "nothing"
+
+
+def _catalogue_row(entry: CatalogueEntry, run: Catalogue) -> list[str]:
+    answers = {answer.auditor: answer for answer in entry.answers}
+    answer_words = [_word(answers[auditor]) for auditor in run.auditors]
+    by = "; ".join(filter(None, [entry.by, f"not tested: {', '.join(entry.untested)}" if entry.untested else ""]))
+    return [md.prose(entry.name), f"{entry.found} of {run.seeds}", by, *answer_words]
+
 
 INTRODUCTION = """\
 `dpverify conform` tests whether an optimizer does what its accounting assumes: its batches, what one example changes,
@@ -56,7 +200,7 @@ def peers_page(run: PeersRun) -> str:
                     "severity",
                     "what the library documents",
                 ],
-                [_row(peer) for peer in run.peers],
+                [_peer_row(peer) for peer in run.peers],
             ),
             md.bullets([f"{name}: {meaning}" for name, meaning in SEVERITIES.items()]),
             CHANCE.format(seed=run.seed, alpha=f"{run.alpha:g}"),
@@ -85,13 +229,13 @@ def _card_blocks(run: CardRun | None) -> Iterator[str]:
         ["optimizers", "libraries", "found"],
         [
             *([md.code(peer.target), md.prose(_libraries(peer)), md.prose(_summary(peer))] for peer in run.peers),
-            *([md.code(target), "", _counts(entries, run.seeds)] for target, entries in groups),
+            *([md.code(target), "", _seed_counts(entries, run.seeds)] for target, entries in groups),
         ],
     )
     yield f"Made by {md.code(run.command)}. Commit: {md.code(run.commit)}"
 
 
-def _counts(entries: list[CatalogueEntry], seeds: int) -> str:
+def _seed_counts(entries: list[CatalogueEntry], seeds: int) -> str:
     """In how many optimizers of a catalogue a fault was found, and by how many seeds."""
     every = sum(entry.found == seeds for entry in entries)
     partly_found = sum(0 < entry.found < seeds for entry in entries)
@@ -108,7 +252,7 @@ def _commands(run: PeersRun) -> Iterator[str]:
         yield f"Made by {md.code(command)}. Commit: {md.code(commit)}"
 
 
-def _row(peer: Peer) -> list[str]:
+def _peer_row(peer: Peer) -> list[str]:
     bounds = " to ".join(f"{bound:.4g}" for bound in peer.epsilon)
     audit = next((_found(test) for test in peer.tests if test.name in ("outputs", "audit")), "not run")
     severity = (peer.severity or "not judged") if peer.failed else ""

@@ -160,7 +160,7 @@ def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
 
 def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededRun]:
     """Return what many seeds found, target by target, with limits of the rate of runs with a fault."""
-    from dpverify.harness.statistics.tails import proportion_limits
+    from dpverify.harness.statistics.effects import proportion_limits
 
     runs = []
     for target in dict.fromkeys(entry.target for entry in entries):
@@ -260,7 +260,7 @@ def _is_continued(run: SeededRun, later: SeededRun) -> bool:
 
 
 def _joined(run: SeededRun, later: SeededRun) -> SeededRun:
-    from dpverify.harness.statistics.tails import proportion_limits
+    from dpverify.harness.statistics.effects import proportion_limits
 
     seeds = run.seeds + later.seeds
     entries = [

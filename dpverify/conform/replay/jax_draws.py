@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from dpverify.conform.replay.generators import Tape
 from dpverify.conform.replay.patches import rerouted
-from dpverify.conform.replay.tape import Tape
 
 
 @contextmanager

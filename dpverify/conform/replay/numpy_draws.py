@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.conform.replay.generators import Tape
 from dpverify.conform.replay.patches import overridden, renamed
-from dpverify.conform.replay.tape import Tape
 
 
 @contextmanager

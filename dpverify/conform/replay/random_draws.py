@@ -6,8 +6,8 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from dpverify.conform.replay.generators import Tape
 from dpverify.conform.replay.patches import rerouted
-from dpverify.conform.replay.tape import Tape
 
 
 @contextmanager

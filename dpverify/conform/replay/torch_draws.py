@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dpverify.conform.replay.tape import Tape
+from dpverify.conform.replay.generators import Tape
 
 STANDARD = (torch.ops.aten.randn, torch.ops.aten.randn_like)
 IN_PLACE = torch.ops.aten.normal_  # (tensor, mean, std)

@@ -11,8 +11,7 @@ from dpverify.conform.coverage import ranges
 from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
-from dpverify.conform.training.pool import CODE, DecodedRun, RunPool, decoded_runs
-from dpverify.conform.training.runs import Runs, seed_of
+from dpverify.conform.training.runs import CODE, DecodedRun, RunPool, Runs, decoded_runs, seed_of
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
 FEW_LENGTHS = (1.0, 1e6)

@@ -14,8 +14,7 @@ from dpverify.conform.coverage import ranges
 from dpverify.conform.noise import scale_test
 from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest
-from dpverify.conform.training.pool import RunPool, pool_of
-from dpverify.conform.training.runs import Runs
+from dpverify.conform.training.runs import RunPool, Runs, pool_of
 
 NEAR_RUNS = 2  # of each size near the promised one: steps and divisor are exact
 FEW_BATCH = 1  # expected size of a batch of the smallest data set: many batches are empty

@@ -10,9 +10,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dpverify.harness.evidence.code_cache import Code, ImportedNames, Registration, Unit
-from dpverify.harness.evidence.names import as_run, bindings, imported, is_below, is_ours
-from dpverify.harness.evidence.scopes import Uses, bound, chain
+from dpverify.harness.evidence.names import Uses, as_run, bindings, bound, chain, imported, is_below, is_ours
+from dpverify.harness.evidence.source_code import Code, ImportedNames, Registration, Unit
 
 PASSED_OVER = frozenset({"kind", "type_comment"})
 REGISTRY = "PaperChecks"  # class whose method ``add`` only takes note of checks

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import Cluster, fingerprint
 from dpverify.harness.run.store import BlockCache, Keepable, Store
 from dpverify.harness.run.task_pool import DIED, Outcomes

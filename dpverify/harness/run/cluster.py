@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from threadpoolctl import threadpool_limits
 
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.task_pool import DIED, PER_WORKER, Outcomes, run_limited
 from dpverify.harness.run.tasks import Runnable, Task, describe, run_task

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from dpverify.foreign import ForeignError, foreign_code, replacements
 from dpverify.harness.admissible import admitted
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import BlockCache
 from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together

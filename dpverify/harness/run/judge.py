@@ -1,15 +1,21 @@
-"""Combine the results of checks into the verdict on a claim."""
+"""Combine the results of checks into the verdict on a claim.
+
+A proof may rest on other statements of the run. Its status follows from theirs along the graph of premises.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Literal, TypeAlias
 
+import msgspec
 from msgspec.structs import replace as replace_fields
 
-from dpverify.harness.edges import with_edge
-from dpverify.harness.finished.exit_code import contradicts
+from dpverify.harness.exact_results import with_edge
+from dpverify.harness.finished import contradicts
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import to_text
@@ -23,7 +29,7 @@ from dpverify.ledger.results import (
     Result,
     Slack,
 )
-from dpverify.ledger.statements import Statement
+from dpverify.ledger.statements import Reference, Statement
 from dpverify.ledger.trivial import restated_conditions
 
 Form: TypeAlias = Literal["printed", "amended", "held"]
@@ -260,3 +266,68 @@ def _holds(
         slack=sharpest([check.slack for check in checks if check.slack is not None]),
         checks=list(checks),
     )
+
+
+ResultsByName = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the name of the statement
+
+
+def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
+    """Take from every proof's list the statements that are proved themselves, and give the others their status.
+
+    A statement is named as its `Reference` writes itself. ``pinned`` is asked for what the run did not judge. A proof
+    that rests on what it proves is refused. The order of the statements does not matter.
+    """
+    graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in results.items()}
+
+    @cache
+    def status_of(name: str) -> Status:
+        return decide_status(settled(name))[0]
+
+    @cache
+    def settled(name: str) -> tuple[CheckResult, ...]:
+        return tuple(_refused(check, name, graph) or _settled(check, status_text) for check in results[name])
+
+    def status_text(reference: Reference) -> str:
+        if str(reference) not in results:
+            return f"pinned {pinned(reference)}, not judged in this run"
+        return status_of(str(reference))
+
+    return {name: list(settled(name)) for name in results}
+
+
+def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> CheckResult:
+    """Return the check without the premises that are proved, and with the status of each other premise."""
+    words = {str(ref): status_of(ref) for ref in check.references}
+    premise_texts = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
+    open_premises = [
+        premise_texts.get(premise, premise)
+        for premise in check.given
+        if premise in premise_texts or premise not in words
+    ]
+    status = check.status
+    if status in {"proved", "proved given"}:
+        status = "proved given" if open_premises else "proved"
+    return msgspec.structs.replace(check, given=open_premises, status=status)
+
+
+def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) -> CheckResult | None:
+    """Return the check with an error if one of its premises depends on the statement that it proves."""
+    for reference in check.references:
+        if circle := _way(str(reference), name, graph):
+            error = f"premises run in a circle: {' -> '.join((name, *circle))}"
+            return msgspec.structs.replace(check, status="inconclusive", given=[], message=error, error=error)
+    return None
+
+
+def _way(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return the shortest path from one statement to another along premises, with both ends, or an empty one."""
+    ways: deque[tuple[str, ...]] = deque([(start,)])
+    visited = {start}
+    while ways:
+        way = ways.popleft()
+        if way[-1] == goal:
+            return way
+        ahead = [name for name in graph.get(way[-1], ()) if name not in visited]
+        visited.update(ahead)
+        ways.extend((*way, name) for name in ahead)
+    return ()

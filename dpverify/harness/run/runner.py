@@ -1,25 +1,42 @@
-"""Judge claims: run their checks, reuse results whose evidence has not changed, and combine the results."""
+"""Judge claims: run their checks, reuse results whose evidence has not changed, and combine the results.
+
+``verify`` judges claims in this process. ``verify_apart`` judges claims whose checks are foreign code in a separate
+process, which such code may end or stop. Blocks run in worker processes in any case. All other calls of a check, which
+are its import, cost, plan, fold and finish, run in that process. If one of them ends the process or does not return,
+the check gets an error with that message, and the run continues in a new process with the results so far.
+``SessionEvidence`` judges the claims of one specs folder check by check, for a session of pytest.
+"""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import msgspec
 
-from dpverify.harness.evidence.code_cache import keep_new_code
-from dpverify.harness.finished.whole_run import WholeRun
+from dpverify.apart import run_apart, tell
+from dpverify.cache_files import default_store
+from dpverify.foreign import ForeignError, check_originals, raise_lost_interrupt
+from dpverify.harness.evidence.source_code import keep_new_code
+from dpverify.harness.finished import WholeRun, unconfirmed
 from dpverify.harness.recorded_proof import RecordedRun, StoredCertificates
 from dpverify.harness.run.cluster import Cluster
-from dpverify.harness.run.engine import ReportRun, run_jobs, stopped
+from dpverify.harness.run.engine import Progress, ReportRun, run_jobs, stopped
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import BlockCache, Store
-from dpverify.harness.run.suite import JudgedReading, Suite, by_case, declared, judged
+from dpverify.harness.run.store_file import StoreError
+from dpverify.harness.run.suite import JudgedReading, Suite, by_case, declared, judged, with_recorded
+from dpverify.harness.run.tasks import OF, Job
 from dpverify.ledger.claims import ClaimSpec
+from dpverify.ledger.errors import SpecError, shown
+from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult, Result, Run, RunInfo
 from dpverify.ledger.specs import Specs
 
@@ -139,3 +156,151 @@ def verify(
     if whole_run is not None and cache is not None and cache.whole is not None and not interrupted:
         whole_run.keep(cache.store, run, cache.whole)
     return run
+
+
+KnownResults: TypeAlias = dict[str, CheckResult | str]
+"""Results and errors of checks, by their labels."""
+
+STAGES = ("cost", "plan", "fold", "finish")
+
+
+def verify_apart(
+    limit: float, *, progress: ReportRun | None, store: Store | None, cluster: Cluster | None, **options: Any
+) -> Run:
+    """Judge claims as `verify` does, with so many seconds for each call of foreign code."""
+    known_results: KnownResults = {}
+    stop = False
+    while True:
+        try:
+            for message in run_apart(limit, _messages, limit, known_results, stop, store, cluster, options):
+                if isinstance(message, Run):
+                    return message
+                if isinstance(message, Progress):
+                    if message.found is not None:
+                        known_results[message.label] = message.found
+                    if progress is not None:
+                        progress(message)
+                if isinstance(message, dict):
+                    _take_failures(message, store, cluster)
+            raise RuntimeError("the process that judges the claims gave no results")
+        except ForeignError as error:
+            stage, _, label = error.name.partition(OF)
+            if stage not in STAGES or isinstance(known_results.get(label), str):
+                raise SpecError("checks", "", "", shown(error.name), f"it {error.reason}") from error
+            known_results[label] = str(error)
+        except KeyboardInterrupt:  # foreign code did not return after Ctrl-C
+            if stop:
+                raise
+            stop = True
+
+
+def _take_failures(failures: dict[str, str], store: Store | None, cluster: Cluster | None) -> None:
+    if store is not None:
+        store.failure = failures["store"]
+    if cluster is not None:
+        cluster.failure = failures["cluster"]
+
+
+def _tell_progress(progress: Progress) -> None:
+    tell(progress)
+    raise_lost_interrupt()
+
+
+def _messages(
+    limit: float,
+    known_results: KnownResults,
+    stop: bool,
+    store: Store | None,
+    cluster: Cluster | None,
+    options: dict[str, Any],
+) -> Iterator[object]:
+    """Judge the claims in this process; tell how far the run is, why store and cluster failed, and the run."""
+    run = verify(
+        **options,
+        progress=_tell_progress,
+        store=store,
+        cluster=cluster,
+        limit=limit,
+        known_results=known_results,
+        stop=stop,
+    )
+    yield {"store": store.failure if store else "", "cluster": cluster.failure if cluster else ""}
+    check_originals("checks")
+    yield run
+
+
+class SessionEvidence:
+    """What the checks of one specs folder found so far in this session; each check runs once.
+
+    Where the store of ``dpverify verify`` has what a check gives, it is taken from there, and kept there otherwise.
+    """
+
+    def __init__(self, directory: Path, source: str, budget: str, seed: int, fresh: bool) -> None:
+        self.directory = directory
+        self.budget = budget
+        self.seed = seed
+        self.fresh = fresh
+        self.proofs = RecordedRun() if budget == "smoke" and not fresh else None
+        self.suite = Suite(load_specs(directory), budget, seed, source)
+        self.untested: list[str] = []
+        self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
+        self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
+        self.reused = 0  # checks from the store
+        self.without_store = ""  # why there is none, or none any more
+        self._found: dict[str, CheckResult] = {}
+
+    def check(self, job: Job, case: JudgedReading) -> CheckResult:
+        """Run a check of a case, unless it ran before."""
+        if job.label not in self._found:
+            job = self._with_recorded(job, case)
+            store = self._store
+            cache = None if store is None else BlockCache(store, [job], [case.evidence_hash], self.fresh)
+            (result,), interrupted = run_jobs([job], 1, cache=cache)
+            if interrupted:
+                raise KeyboardInterrupt
+            if cache is not None:
+                self.reused += cache.reused
+                self.without_store = cache.store.failure
+            self._found[job.label] = result
+        return self._found[job.label]
+
+    def _with_recorded(self, job: Job, case: JudgedReading) -> Job:
+        """Return the job with its recorded result. Not at collection: the evidence hash reads many source files."""
+        if self.proofs is None:
+            return job
+        jobs = with_recorded(case, self.proofs, self.suite.specs).jobs
+        return next(recorded for recorded in jobs if recorded.label == job.label)
+
+    @cached_property
+    def _store(self) -> Store | None:
+        """The store of blocks; without it, nothing is lost but time."""
+        try:
+            return Store(default_store())
+        except StoreError as error:
+            self.without_store = str(error)
+            return None
+
+    def summary(self) -> Iterator[str]:
+        """Lines for the end of the session."""
+        if self.unpinned:
+            yield f"{len(self.unpinned)} WITHOUT A PIN: {', '.join(self.unpinned)}"
+        if self.untested:
+            yield f"{len(self.untested)} claims, each under one reading, have no check and are untested"
+        if weak := self.unconfirmed():
+            yield f"{len(weak)} pins are not confirmed at this budget: {', '.join(weak)}"
+        if self.reused:
+            yield f"{self.reused} checks were taken from the store of evidence; --dpverify-fresh runs all anew"
+        if self.without_store:
+            yield f"the claims were judged without a store: {self.without_store}"
+        alpha = sum(result.alpha for result in self._found.values() if result.n > 0)
+        yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
+
+    def unconfirmed(self) -> list[str]:
+        """Pins that the checks do not confirm, judged together: proofs may rest on what others found."""
+        names, cases, results_of_cases = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
+        results = zip(names, judged(self.suite.specs, cases, results_of_cases, [""] * len(cases)), strict=True)
+        return [
+            f"{name} (pinned {judgement.pinned}, found {judgement.status})"
+            for name, judgement in results
+            if unconfirmed(judgement)
+        ]

@@ -12,15 +12,14 @@ from types import ModuleType
 from typing import get_args
 
 from dpverify.foreign import ForeignError, foreign_code
-from dpverify.harness import text_proof
+from dpverify.harness import derivation_check
 from dpverify.harness.checks import Check
-from dpverify.harness.evidence.places import CheckPlace
+from dpverify.harness.derivation_check import TextProof
+from dpverify.harness.evidence.source_code import CheckPlace
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
-from dpverify.harness.run.discovery import load_paper
-from dpverify.harness.run.registry import Entry, PaperChecks
-from dpverify.harness.text_proof import TextProof
+from dpverify.harness.run.registry import Entry, PaperChecks, load_paper
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.statements import Variant
 
@@ -86,9 +85,9 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
     These are a search for a counterexample, all points of a finite domain, and a search for a proof. Each claim
     has besides the check of its proof as text, where no other check has this name.
     """
-    of_text = Entry(TextProof(claim, text_proof.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))
+    of_text = Entry(TextProof(claim, derivation_check.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))
     if checks is not None and (entries := checks.entries(claim)):
-        return entries if any(entry.check.name == text_proof.NAME for entry in entries) else [*entries, of_text]
+        return entries if any(entry.check.name == derivation_check.NAME for entry in entries) else [*entries, of_text]
     return [
         of_text,
         *(

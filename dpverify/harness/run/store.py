@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.manifest import versions
 from dpverify.harness.run.store_file import StoreError, begin, check_whole, sealed, unsealed
 

@@ -10,17 +10,15 @@ from typing import get_args
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.harness.budget import Shares, budget_named, shares
-from dpverify.harness.checks import Check
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Check, Context
+from dpverify.harness.derivation_check import NAME, TextProof, has_text
 from dpverify.harness.evidence.hashes import evidence_hash
-from dpverify.harness.evidence.places import CheckPlace
+from dpverify.harness.evidence.source_code import CheckPlace
 from dpverify.harness.recorded_proof import CertificateFile, RecordedRun, StoredCertificates, certificate_name
-from dpverify.harness.run.judge import judge, on_witnesses, without_proof
-from dpverify.harness.run.premises import settle
+from dpverify.harness.run.judge import judge, on_witnesses, settle, without_proof
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
 from dpverify.harness.run.tasks import OF, Job
-from dpverify.harness.text_proof import NAME, TextProof, has_text
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.records import SEVERITIES, Status, Verdict

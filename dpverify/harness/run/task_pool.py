@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import cast
 
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.tasks import (
     Job,
     Runnable,

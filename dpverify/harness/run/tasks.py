@@ -13,9 +13,8 @@ import scipy.linalg  # noqa: F401  loads scipy's own BLAS, so that the limit bel
 from threadpoolctl import threadpool_limits
 
 from dpverify.foreign import is_interrupt, keep_originals, message_of, replacements
-from dpverify.harness.checks import Check
-from dpverify.harness.context import Context
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.checks import Check, Context
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.sources import find_check
 from dpverify.kernels.numba_internals import seconds_compiling
 from dpverify.processes import end_copies, own_group, unspooled

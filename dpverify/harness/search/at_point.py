@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from dpverify.harness.checks import Check
-from dpverify.harness.context import Point
-from dpverify.harness.planted import Rule
+from dpverify.harness.checks import Check, Point
 from dpverify.harness.search.domain import make_sampler
 from dpverify.harness.search.exhaustive_check import ExhaustiveCheck, probed_by_rule
 from dpverify.harness.search.search_check import SearchCheck
-from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.harness.sides import LeftSide, Probe, Prober, Rule
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import parse_domain

@@ -10,10 +10,9 @@ from itertools import permutations
 
 from flint import fmpq
 
-from dpverify.harness.context import Point
-from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS, PAYLOADS, value_at
+from dpverify.harness.checks import Point
+from dpverify.harness.search.candidates import MODE_BITS, PAYLOAD_BITS, PAYLOADS, Interval, value_at
 from dpverify.harness.search.constraints import Inequality, can_solve, links, solve
-from dpverify.harness.search.rationals import Interval
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain

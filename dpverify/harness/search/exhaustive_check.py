@@ -1,4 +1,8 @@
-"""Exact arithmetic at every point of a finite set: a proof of a formula without letters, else an argument or less."""
+"""Exact arithmetic at every point of a finite set: a proof of a formula without letters, else an argument or less.
+
+A statement may also be judged by a rule that code decides, for example by comparing two formal sums or two arrays
+coefficient by coefficient, or by the size from which on such a rule holds.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import msgspec
+import numpy as np
 
 from dpverify.harness.admissible import unmet_conditions
 from dpverify.harness.budget import BUDGETS, Budget
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context, Point, as_point
+from dpverify.harness.checks import Check, Context, Point, as_point, missed_controls
+from dpverify.harness.exact_results import (
+    FACTORS,
+    counterexample,
+    edge_at,
+    first_and_largest,
+    refuted_again,
+    sharper_statement,
+    slack_of,
+)
 from dpverify.harness.neighbours import JudgedBy, true_neighbours
-from dpverify.harness.planted import ChangedStatement, Outcome, Planted, Rule, TrueNeighbour
-from dpverify.harness.recorded_refutation import refuted_again
 from dpverify.harness.search.constraints import FLIPPED, Inequality, links
-from dpverify.harness.search.exact_results import FACTORS, first_and_largest, sharper_statement, slack_of
 from dpverify.harness.search.search import Findings
-from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.harness.sides import ChangedStatement, LeftSide, Outcome, Planted, Probe, Prober, Rule, TrueNeighbour
 from dpverify.ledger.formula import parse_relation, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Method, Number
 from dpverify.ledger.statements import Statement
+from dpverify.symbolic.exact.combinations import Combination, Name, first_difference
 from dpverify.symbolic.exact.evaluate import to_number
+from dpverify.symbolic.exact.numbers import to_value
 
 
 def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
@@ -45,7 +59,7 @@ def _one_way(link: Inequality) -> Inequality:
 def _implied(text: str, parts: Sequence[Inequality], statement: Statement) -> bool:
     if any(part.names - statement.domains.keys() for part in parts):
         return False
-    from dpverify.symbolic.expressions.to_sympy import sympy_conditions  # sympy is slow to import
+    from dpverify.symbolic.expressions.translation import sympy_conditions  # sympy is slow to import
     from dpverify.symbolic.prove.facts import Facts
     from dpverify.symbolic.prove.signs import implied
 
@@ -218,3 +232,88 @@ def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
     """Give an outcome the form of a probe; a side that it does not have is not a number."""
     lhs, rhs = (NO_NUMBER if side is None else to_number(side) for side in (outcome.lhs, outcome.rhs))
     return Probe(point, outcome.ok, lhs, rhs, 0.0, outcome.note)
+
+
+def away_from_boundaries(point: Point) -> bool:
+    """Integers from 3 on, and no number at 0 or 1."""
+    return all(value >= 3 if value.denominator == 1 else 0 < value < 1 for value in point.values())
+
+
+@dataclass(frozen=True)
+class RuleCheck(ExhaustiveCheck):
+    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well."""
+
+    interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)  # away from every boundary
+    about_kernel: bool = field(default=False, kw_only=True)  # whether a violation is a disagreement of our sources
+    seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds; longer budgets look at more points."""
+        return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
+
+    def result(self, **fields: Any) -> CheckResult:
+        """Make a result of this check; a violation of a rule about a kernel says nothing of the paper."""
+        if self.about_kernel and fields["status"] == "refuted":
+            fields |= {"status": "inconclusive", "kernel_disagrees": True}
+        return super().result(**fields)
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Do what the base does, and add the first counterexample in the interior."""
+        result = super().run_block(context, block)
+        if result.status != "refuted" or self.holds is None or result.by_certificate:
+            return result
+        result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))
+        edges = context.statement.edges
+        for values in self.points(context.budget):
+            point = as_point(values)
+            if self.interior(point) and not edge_at(edges, point) and self.meets_conditions(point, context.statement):
+                probe = probed_by_rule(self.holds, point, context.statement)
+                if probe.holds is False:
+                    examples = [example for example in result.counterexamples if example.kind != "interior"]
+                    counterexamples = [*examples, counterexample("interior", probe)]
+                    return msgspec.structs.replace(result, counterexamples=counterexamples)
+        return result
+
+
+def of_variant(printed: Rule, amended: Rule) -> Rule:
+    """Make the rule of a statement in words from two: one for what is printed, one for its correction."""
+    return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)
+
+
+@dataclass(frozen=True)
+class OnsetCheck(RuleCheck):
+    """A :class:`RuleCheck` with a table in its message and a figure; smoke runs make neither, and look at few cells."""
+
+    table: Callable[[], str] = field(kw_only=True)  # all onsets in words
+
+    def cost(self, context: Context) -> float:
+        """Declared core seconds."""
+        return self.seconds * (0.2 if context.budget.name == "smoke" else 1.0)
+
+    def run_block(self, context: Context, block: int) -> CheckResult:
+        """Do what the base does, and add the table to the message."""
+        if context.budget.name == "smoke":
+            return RuleCheck.run_block(replace(self, figures=None), context, block)
+        result = super().run_block(context, block)
+        return msgspec.structs.replace(result, message=f"{result.message}; {self.table()}")
+
+
+def compare_coefficients(left: Combination, right: Combination, in_words: Callable[[Name], str]) -> Outcome:
+    """Whether all coefficients agree; the first that do not are the two sides, named by ``in_words``."""
+    if (name := first_difference(left, right)) is None:
+        return Outcome(True)
+    lhs = left.coefficient(name)
+    rhs = right.coefficient(name)
+    certain = to_value(lhs) < to_value(rhs) or to_value(lhs) > to_value(rhs)
+    return Outcome(False if certain else None, lhs, rhs, f"coefficients of {in_words(name)}")
+
+
+def compare_arrays(
+    actual: Any, expected: Any, in_words: Callable[..., str], *, rtol: float, atol: float = 0.0
+) -> Outcome:
+    """Whether two arrays of floats agree up to rounding; ``in_words`` names an entry by its indices."""
+    bad = np.argwhere(~np.isclose(actual, expected, rtol=rtol, atol=atol))
+    if not len(bad):
+        return Outcome(True)
+    at = tuple(int(i) for i in bad[0])
+    return Outcome(False, note=f"{in_words(*at)}: {actual[at]} and {expected[at]}")

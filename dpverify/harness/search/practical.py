@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from dpverify.harness.search.climb import completions
+from dpverify.harness.search.candidates import Values
 from dpverify.harness.search.domain import Sampler, make_sampler
-from dpverify.harness.search.rationals import Values
-from dpverify.harness.search.search import beginnings, search
-from dpverify.harness.search.simplify import simplify, size
+from dpverify.harness.search.explore import completions
+from dpverify.harness.search.search import beginnings, search, simplify, size
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.formula import parse_relation
 from dpverify.ledger.records import Role

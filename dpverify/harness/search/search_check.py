@@ -1,38 +1,42 @@
-"""The counterexample search as a check, with its control: a right side a little beyond the sharpest point found."""
+"""The counterexample search as a check, with its control: a right side a little beyond the sharpest point found.
+
+``held_check`` searches for points at which our corrected bound, which is judged by itself, is above a refuted bound
+although the refuted bound is said to hold there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import Any, ClassVar
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context, Point, as_point
-from dpverify.harness.edges import edge_at
-from dpverify.harness.neighbours import JudgedBy, searched_again, true_neighbours
-from dpverify.harness.planted import Planted, TrueNeighbour
-from dpverify.harness.recorded_refutation import refuted_again
-from dpverify.harness.search.climb import completions
-from dpverify.harness.search.domain import Region, Sampler, make_sampler
-from dpverify.harness.search.exact_results import (
+from flint import arb, ctx
+
+from dpverify.harness.checks import Check, Context, Point, as_point, missed_controls
+from dpverify.harness.exact_results import (
     FACTORS,
     CounterexampleKind,
     Vacuity,
     counterexample,
+    edge_at,
+    refuted_again,
     sharper_statement,
     slack_of,
     unevaluated,
     window_words,
 )
+from dpverify.harness.neighbours import JudgedBy, searched_again, true_neighbours
+from dpverify.harness.search.candidates import Values
+from dpverify.harness.search.domain import Region, Sampler, make_sampler
+from dpverify.harness.search.explore import completions
 from dpverify.harness.search.practical import (
     is_practical,
     practical_conditions,
     practical_violation,
     roles_of,
 )
-from dpverify.harness.search.rationals import Values
 from dpverify.harness.search.search import (
     Findings,
     beginnings,
@@ -41,12 +45,15 @@ from dpverify.harness.search.search import (
     search,
     simplest_violation,
 )
-from dpverify.harness.sides import LeftSide, Probe, Prober
+from dpverify.harness.sides import LeftSide, Planted, Probe, Prober, TrueNeighbour
+from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.formula import decimal_text, parse_relation, to_text
 from dpverify.ledger.records import ORDERS
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
+from dpverify.symbolic.exact.evaluate import evaluate_statement, requires_hold
+from dpverify.symbolic.exact.numbers import Exact
 
 FEWEST_EXAMPLES = 50
 
@@ -322,3 +329,41 @@ def _statistic(findings: Findings) -> str:
         return ""
     where = ", ".join(f"{name}={value}" for name, value in sorted(sharpest.point.items()))
     return f"used up to {sharpest.ratio:.6g} at {where}"
+
+
+SECONDS = 0.005  # declared for one point: two bounds with many roots, to a few hundred bits
+
+
+def held_check(
+    claim: str, corners: Sequence[Mapping[str, int | Fraction | str]], *, name: str = "below-corrected", **options: Any
+) -> SearchCheck:
+    """Search for a point of the narrower domain at which the printed bound is below the corrected one."""
+    left_out = "what the corrected bound leaves room for; it is judged by itself"
+    return SearchCheck(
+        claim,
+        name,
+        lhs=corrected_side,
+        corners=corners,
+        variants=("held",),
+        leaves_out=left_out,
+        seconds_each=SECONDS,
+        **options,
+    )
+
+
+def corrected_side(point: Point, statement: Statement) -> Exact:
+    """The right side of our correction, in the printed letters; where it says nothing, what is not as printed."""
+    amended = _corrected(statement.siblings[statement.key.partition(":")[2]], tuple(statement.reading.items()))
+    if amended.relation != statement.relation:
+        raise ValueError(f"{statement.key}: the correction must have the printed relation, got {amended.relation}.")
+    if requires_hold(amended, point) is not True:
+        return arb("inf" if statement.relation in {"<=", "<"} else "-inf")
+    return evaluate_statement(amended, point, precision=ctx.prec)[1]
+
+
+@lru_cache(maxsize=100)
+def _corrected(claim: ClaimSpec, reading: tuple[tuple[str, str], ...]) -> Statement:
+    """The correction, with the printed definitions of the letters that it does not define."""
+    held, amended = (claim.statement(dict(reading), variant) for variant in ("held", "amended"))
+    missing = [(name, value) for name, value in held.let if name not in amended.let_names]
+    return replace(amended, let=(*missing, *amended.let), domains={**held.domains, **amended.domains})

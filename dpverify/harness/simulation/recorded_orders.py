@@ -18,8 +18,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import msgspec
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.load import bundled
 from dpverify.ledger.results import CheckResult, ControlResult, Method

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from dpverify.harness.checks import Check
-from dpverify.harness.context import Context, Point
-from dpverify.harness.search.exact_results import numbers
+from dpverify.harness.checks import Check, Context, Point
+from dpverify.harness.exact_results import numbers
 from dpverify.ledger.results import CheckResult, Counterexample, Method, Number
 from dpverify.ledger.statements import Statement
 

@@ -9,10 +9,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from dpverify.harness.checks import missed_controls
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Context, missed_controls
 from dpverify.harness.neighbours import as_control
-from dpverify.harness.simulation.betting import lower_limit
 from dpverify.harness.simulation.runs import (
     ALPHA,
     NO_FAULT,
@@ -23,6 +21,7 @@ from dpverify.harness.simulation.runs import (
     RunsBoundCheck,
     SimulatedCase,
 )
+from dpverify.harness.simulation.runs_check import lower_limit
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 

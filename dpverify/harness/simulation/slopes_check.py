@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 import numpy as np
 from scipy import special  # scipy.stats takes half a second to load
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.kernels.typing import Vector
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 

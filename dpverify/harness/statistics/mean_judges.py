@@ -10,10 +10,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.harness.context import Context
+from dpverify.harness.checks import Context
 from dpverify.harness.sides import printed_side
-from dpverify.harness.statistics.effects import Effect, MeanEffect, ProportionEffect
-from dpverify.harness.statistics.tails import Tail, proportion_limits
+from dpverify.harness.statistics.effects import Effect, MeanEffect, ProportionEffect, Tail, proportion_limits
 from dpverify.ledger.results import Number
 
 Sample = NDArray[Any]

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dpverify.harness.checks import Check, missed_controls
-from dpverify.harness.context import Context, as_point
+from dpverify.harness.checks import Check, Context, as_point, missed_controls
+from dpverify.harness.exact_results import numbers
 from dpverify.harness.neighbours import as_control
-from dpverify.harness.search.exact_results import numbers
 from dpverify.harness.statistics.effects import Plan
 from dpverify.harness.statistics.mean_judges import Judge, Judgement, MeanMoments, Sample
 from dpverify.harness.statistics.pieces import Pieces

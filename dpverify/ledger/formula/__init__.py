@@ -1,10 +1,9 @@
 """The formula language of ``specs/README.md``: text to tree, tree to LaTeX and back to text. Nothing is evaluated."""
 
-from dpverify.ledger.formula.errors import FormulaError
-from dpverify.ledger.formula.latex import latex
-from dpverify.ledger.formula.names import check_names
+from dpverify.ledger.errors import FormulaError
+from dpverify.ledger.formula.limits import check_names
 from dpverify.ledger.formula.parse import parse, parse_relation
-from dpverify.ledger.formula.text import decimal_text, to_text
+from dpverify.ledger.formula.printing import decimal_text, latex, to_text
 from dpverify.ledger.formula.tree import (
     BINDERS,
     BUILTINS,

@@ -12,8 +12,8 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-from dpverify.ledger.formula.errors import FormulaError
-from dpverify.ledger.formula.size import MAX_BITS, bits
+from dpverify.ledger.errors import FormulaError
+from dpverify.ledger.formula.limits import MAX_BITS, bits
 from dpverify.ledger.formula.tree import (
     BINDERS,
     BUILTINS,

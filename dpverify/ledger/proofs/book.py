@@ -1,4 +1,7 @@
-"""All proofs of one paper: how they are held against the rules, and found for a statement."""
+"""The proofs of one paper: records of ``proofs.toml``, their checks against the rules, and the proof of a statement.
+
+The records are proofs of claims, lemmas, and abbreviations that both may use.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,59 @@ import msgspec
 from dpverify.ledger.errors import Place, SpecError, shown, suggest
 from dpverify.ledger.formula import Call, FormulaError, Name, parse, parse_relation
 from dpverify.ledger.proofs.chains import Chain, parse_chain
-from dpverify.ledger.proofs.records import GivenPremise, Lemma, Proof, ProofsFile
+from dpverify.ledger.records import Record
+from dpverify.ledger.statements import Variant
 from dpverify.ledger.vocabulary import Vocabulary, parse_domain
 
 if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.statements import Statement
+
+
+class GivenPremise(Record, frozen=True, kw_only=True):
+    """A relation that proofs take for granted: what rests on it is proved given its words."""
+
+    id: str
+    words: str
+    says: str  # left side, relation and right side, in the letters of the proofs that cite it
+    requires: list[str] = []
+
+
+class Lemma(Record, frozen=True, kw_only=True):
+    """A relation of two formulas that proofs of the same paper may cite by its id."""
+
+    id: str
+    words: str = ""
+    letters: dict[str, str] = {}  # domains of letters; those of the paper's symbols are in claims.toml
+    requires: list[str] = []
+    let: dict[str, str] = {}
+    chain: str
+
+
+class Proof(Record, frozen=True, kw_only=True):
+    """A chain from the left side of a claim to its right side, or to a formula from which that follows."""
+
+    of: str
+    variant: Variant = "printed"
+    reading: dict[str, str] = {}  # choices for which it holds; all where there are none
+    words: str = ""
+    letters: dict[str, str] = {}  # what the measured quantity ranges over and the claim does not mention
+    let: dict[str, str] = {}
+    divide: str = ""  # a whole letter by its quotient and remainder: ``T = epochs*N + rest``
+    known: list[str] = []  # lemmas of which every line may use what they say
+    unused: list[str] = []  # letters of the claim whose conditions no line uses
+    points: list[str] = []  # where sample points are drawn, if the conditions give none: ``n >= 10**8``
+    chain: str
+
+
+class ProofsFile(Record, frozen=True, kw_only=True):
+    """``specs/<paper>/proofs.toml``."""
+
+    let: dict[str, str] = {}
+    given: list[GivenPremise] = []
+    lemma: list[Lemma] = []
+    proof: list[Proof] = []
+
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")

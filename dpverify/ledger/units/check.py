@@ -13,8 +13,7 @@ from dpverify.ledger.definitions import Definition
 from dpverify.ledger.records import Record
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.statements import Statement, Variant
-from dpverify.ledger.units.proofs import read_lemma, read_proof
-from dpverify.ledger.units.reader import RecordReader, StatedUnits
+from dpverify.ledger.units.reader import RecordReader, StatedUnits, read_lemma, read_proof
 from dpverify.ledger.units.records import UnitsFile, read_units
 
 UnitsStatus = Literal["inconsistent", "not determined", "consistent", "in words"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpverify.ledger.errors import Place, Problems
-from dpverify.ledger.files.tables import content, records_in
+from dpverify.ledger.files import content, records_in
 from dpverify.ledger.records import Record
 
 UNITS = "units.toml"

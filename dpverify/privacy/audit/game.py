@@ -1,4 +1,8 @@
-"""The audit with nothing assumed: rounds of a guessing game, a tenth to a quarter of them to learn the rule."""
+"""The audit with nothing assumed: rounds of a guessing game, a tenth to a quarter of them to learn the rule.
+
+Two things are observed besides the bound: blocks of rounds that differ, because noise is shared or drifts, and the
+bound that a Gaussian law would give.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,107 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.privacy.audit.candidates import UserScore, in_order, repeating
-from dpverify.privacy.audit.draws import Draws, chunks
+from dpverify.privacy.audit.gaussian import LEAST, Sides, added, bound_mu, check_law
 from dpverify.privacy.audit.groups import SortedOutputs, half_of
-from dpverify.privacy.audit.learning import Bet, learn
-from dpverify.privacy.audit.observations import BlockSpread, Hint
+from dpverify.privacy.audit.learning import Bet, UserScore, in_order, learn, repeating
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats
-from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Source, coins
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Draws, Source, chunks, coins
 from dpverify.privacy.audit.scores import one_blas_thread
+from dpverify.privacy.gaussian import epsilon_of
 from dpverify.shared_types import ReportProgress
+
+COORDINATES = 8  # coordinates that are looked at, at most
+
+FAR = 8.0  # standard deviations that count as too far; independent draws get there once in 10^14
+
+FEWEST = 30  # outputs on one data set that a block needs to be looked at
+
+DIMENSIONS = 100  # numbers in an output, at most, for a hint
+
+
+class BlockSpread:
+    """Counts, by block, outputs above the first block's median; ``batched`` ones must be independent for a bound."""
+
+    def __init__(self, batched: bool) -> None:
+        self._batched = batched
+        self._medians: tuple[Floats, Floats] | None = None
+        # of each block on each data set: how many outputs, and how many of them lie above the median
+        self._counts: tuple[list[tuple[int, Floats]], list[tuple[int, Floats]]] = [], []
+
+    def add(self, low: Floats, high: Floats) -> None:
+        """Add a block."""
+        if min(len(low), len(high)) < FEWEST:
+            return
+        low = low[:, :COORDINATES]
+        high = high[:, :COORDINATES]
+        if self._medians is None:
+            self._medians = np.median(low, axis=0), np.median(high, axis=0)
+        for which, rows in enumerate((low, high)):
+            columns = zip(rows.T, self._medians[which], strict=True)  # along an axis it takes ten times as long
+            above = np.array([float(np.count_nonzero(column > median)) for column, median in columns])
+            self._counts[which].append((len(rows), above))
+
+    def farthest(self) -> float:
+        """Largest distance of a block's share above the median from the mean, in standard deviations; else 0."""
+        worst = 0.0
+        for blocks in self._counts:
+            if len(blocks) < 2:
+                continue
+            sizes = np.array([size for size, _ in blocks])[:, None]
+            above = np.array([count for _, count in blocks])
+            share = above.sum(axis=0) / sizes.sum()
+            deviation = np.sqrt(sizes * share * (1.0 - share))
+            far = np.abs(above - sizes * share) / np.where(deviation > 0.0, deviation, math.inf)
+            worst = max(worst, float(far.max()))
+        return worst
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what was found."""
+        far = self.farthest()
+        if far <= FAR:
+            return ()
+        if self._batched:
+            raise AuditError(
+                f"mechanism: its batches differ from each other by {far:.3g} standard deviations: "
+                "must return independent outputs, each with noise of its own"
+            )
+        return (
+            f"calls are not alike: blocks of them differ by {far:.3g} standard deviations; noise is shared, or drifts",
+        )
+
+
+class Hint:
+    """Moments of the outputs of a game, on each data set."""
+
+    def __init__(self) -> None:
+        self._sides: Sides | None = None
+
+    def add(self, low: Floats, high: Floats) -> None:
+        """Add a block of outputs, shape (m, d), on each data set."""
+        if low.shape[1] > DIMENSIONS or min(len(low), len(high)) == 0:
+            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._sides = added(self._sides, low, high)
+
+    def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
+        """Say what the law "gaussian" would give; empty where outputs contradict it or are too few."""
+        if self._sides is None or min(side.count for side in self._sides) < LEAST:
+            return ()
+        if not all(np.isfinite(side.fourth).all() and np.isfinite(side.products).all() for side in self._sides):
+            return ()
+        try:
+            check_law(*self._sides)
+        except AuditError:
+            return ()
+        mu = bound_mu(*self._sides, alpha).mu
+        if not 0.0 < mu < math.inf:
+            return ()
+        epsilon = epsilon_of(mu, delta)
+        text = f"outputs do not contradict a Gaussian law; if that is given, epsilon >= {epsilon:.4g}"
+        if claimed is not None and epsilon > claimed:
+            return (f"{text}, which is more than is claimed: nothing is decided here, the law 'gaussian' judges it",)
+        return (f"{text} (see the law 'gaussian')",)
+
 
 TRAINING = 25_000
 """Rounds that a rule is learned on, if they are between a tenth and a quarter of all, and fit in memory.

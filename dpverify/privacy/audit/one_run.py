@@ -11,7 +11,7 @@ So for every v
 
 The last step bounds P[v > B >= v - i] from above, so that the whole rises with epsilon. Then the epsilon at which it
 reaches 1 - confidence is a lower confidence bound: it is above the truth only if the bound for the true epsilon is
-below 1 - confidence. `right_guesses.py` has a second bound of the same chance, which is smaller for few guesses; the
+below 1 - confidence. `counting.py` has a second bound of the same chance, which is smaller for few guesses; the
 smaller of the two counts. It also bounds the chance under a whole curve of privacy.
 """
 
@@ -27,9 +27,8 @@ from scipy.special import bdtrc
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.ledger.records import Record
-from dpverify.privacy.audit.counting import largest_refuted
+from dpverify.privacy.audit.counting import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer, largest_refuted
 from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Law, Verdict
-from dpverify.privacy.audit.right_guesses import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer
 from dpverify.privacy.gaussian import epsilon_of, mu_of
 
 OneRun: TypeAlias = Callable[[Bits, np.random.Generator], Any]

@@ -27,10 +27,9 @@ import numpy as np
 from dpverify.ledger.records import Record
 from dpverify.privacy.audit.audit import MOST_SAMPLES, check_arguments, default_datasets
 from dpverify.privacy.audit.counting import largest_refuted
-from dpverify.privacy.audit.draws import Draws
 from dpverify.privacy.audit.learning import Guesser, learn
 from dpverify.privacy.audit.records import AuditClaim, AuditError, Bits, Floats, Verdict
-from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Mechanism, Source
+from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOATS, Draws, Mechanism, Source
 from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.shared_types import ReportProgress
 

@@ -1,4 +1,45 @@
-"""Epsilon and noise of a sampling as it is run, from both sides."""
+"""Epsilon and noise of a sampling as it is run: fixed and shuffled epochs, truncated Poisson samples, balls in bins.
+
+**Epochs** use each example once: batches in a fixed order, or in a shuffled one.
+
+Each step releases the sum of its batch's gradients, clipped to length 1, with noise of deviation sigma. An example
+changes the sum of one step in each epoch, by c = 1 if its gradient becomes 0, and by c = 2 if it is replaced. An epoch
+has t steps; E is the number of epochs.
+
+**From above.** Given the orders of all epochs, the example is in at most E steps, and all that is released is at most
+one Gaussian mechanism with mu = c sqrt(E)/sigma (``gaussian``). This holds for each order, so that it holds for a fixed
+one, and, as delta at an epsilon is jointly convex in the pair of laws, for orders drawn independently of the data.
+
+**From below, fixed order.** The example's gradients all have length c in one direction: mu is reached.
+
+**From below, shuffled.** Each is a data set, and each bound a fixed function of what is released.
+
+1. All others have the gradient -1 and the example has 1, as Chua et al. (2024) have it. Up to a constant, an epoch
+   releases N(2 e_b, sigma^2 I) for a uniform step b. With 0 in place of the example it is N(e_b, sigma^2 I), with -1 it
+   is N(0, sigma^2 I). The largest number of an epoch is at most x with the chance F(x - m) F(x)^(t - 1), where F is the
+   normal law and m the shift, 2, 1 or 0. It is mapped to cells. Epochs have independent orders, and one map each. As
+   large a number as 2 tells which batch has the example, so that there is little amplification where sigma is small.
+2. All others have 0, or -1 for c = 2: N(c e_b, sigma^2 I) against N(0, sigma^2 I), the pair of ``bins``.
+
+With one order for all epochs, the step b is the same in each. The sum over epochs is then sufficient in 1 and 2: one
+epoch with noise sigma/sqrt(E).
+
+**Truncated Poisson samples** have batches that are cut to a largest size B, as physical batches of a fixed size are.
+
+Let M be the mechanism with Poisson samples and M' the one that keeps a random part of B of each batch that is larger.
+The sizes of batches do not depend on the data. Let p be the chance that Bin(n, q) is above B. M and M' on the same data
+can be run together so that they differ only if one of the T batches is above B, with a chance of at most T p; with an
+example less the chance is not larger. So for each event S, with P and Q the laws of M on neighbours and P', Q' of M',
+
+    P'(S) <= P(S) + T p <= exp(epsilon) Q(S) + delta + T p <= exp(epsilon) (Q'(S) + T p) + delta + T p.
+
+So delta' <= delta + (1 + exp(epsilon)) T p, and delta' >= delta - (1 + exp(epsilon)) T p in the same way (Chua et al.
+2024, "Scalable DP-SGD", have the upper bound).
+
+Where batches are often cut, another bound is smaller. With a chance of 1 - q the example is not drawn. Otherwise the
+kept batches with and without it can be drawn together so that it is added, or takes the place of one other, or is cut.
+This changes the sum by at most 2. So a step is at most one of Poisson samples with noise sigma/2, as ``batches`` shows.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +48,119 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
+import numpy as np
+from flint import arb, ctx
+from scipy.special import log_ndtr
+
 from dpverify.kernels import check
-from dpverify.privacy.batches import MOST_STEPS, BatchSteps
-from dpverify.privacy.gaussian_safe import safe_mu
+from dpverify.privacy.batches import LEAST_DELTA, MOST_STEPS, BatchSteps, poisson_epsilon
+from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.losses.grid import Vector
 from dpverify.privacy.participation import Bounds, check_ordering
-from dpverify.privacy.schedules.bins import bins_lower, bins_upper
-from dpverify.privacy.schedules.orders import gaussian_lower, gaussian_upper, largest_number_lower
-from dpverify.privacy.schedules.truncated import truncated_epsilon
+from dpverify.privacy.schedules.bins import bins_lower, bins_upper, lower_epsilon
 from dpverify.shared_types import Ordering
+
+CELLS: Final = 20_000
+FAR: Final = 12.0  # deviations beyond the means at which the outermost cells begin
+LOST: Final = 1e-11  # relative error of a chance that the largest number is above a point
+QUOTIENT: Final = 1e-14
+
+
+def gaussian_upper(change: float, sigma: float, epochs: int, delta: float) -> float:
+    """Bound epsilon where the example changes so many steps, which are known."""
+    return safe_epsilon(change * math.sqrt(epochs) / sigma * (1.0 + QUOTIENT), delta)
+
+
+def gaussian_lower(change: float, sigma: float, epochs: int, delta: float) -> float:
+    """Give the epsilon that a fixed order reaches."""
+    return missed_epsilon(change * math.sqrt(epochs) / sigma * (1.0 - QUOTIENT), delta)
+
+
+def largest_number_lower(change: float, sigma: float, bins: int, times: int, delta: float) -> float:
+    """Bound the epsilon of shuffled epochs from below, by the largest number of each."""
+    with_example = _chances(2.0, sigma, bins)
+    without = _chances(2.0 - change, sigma, bins)
+    removed = lower_epsilon(with_example[0], without[1], times, delta)
+    added = lower_epsilon(without[0], with_example[1], times, delta)
+    return max(removed, added)
+
+
+def _chances(shift: float, sigma: float, bins: int) -> tuple[Vector, Vector]:
+    """Bound the chances of each cell of the largest of ``bins`` numbers, one of which is shifted, from both sides."""
+    ends = np.linspace(-FAR * sigma, 2.0 + FAR * sigma, CELLS)
+    log_below = log_ndtr((ends - shift) / sigma) + (bins - 1) * log_ndtr(ends / sigma)
+    above = -np.expm1(log_below)
+    below = np.exp(log_below)
+    above = np.concatenate([[1.0], above, [0.0]])
+    below = np.concatenate([[0.0], below, [1.0]])
+    is_high = above[:-1] < 0.5
+    chances = np.where(is_high, -np.diff(above), np.diff(below))
+    # The logarithm is right to a few units in its last place, and in that of x^2/2 <= 100 beside it.
+    scale = np.where(is_high, 1.0, 1.0 + np.minimum(-np.append(log_below, 0.0), 700.0))
+    errors = LOST * scale * np.where(is_high, above[:-1], below[1:])
+    return chances - errors, np.maximum(chances, 0.0) + errors
+
+
+MOST_ROUNDS: Final = 40
+TAIL_BITS: Final = 256
+EPSILON_FACTOR: Final = 1.0 + 1e-7
+
+
+def chance_above(examples: int, rate: float, largest: int) -> float:
+    """Bound P(Bin(examples, rate) > largest) from above, without rounding errors."""
+    if largest >= examples:
+        return 0.0
+    with ctx.workprec(TAIL_BITS):
+        tail = arb(rate).beta_lower(arb(largest + 1), arb(examples - largest), regularized=True)
+        bound = float(tail.upper()) if tail.is_finite() else 1.0
+    return min(1.0, max(bound, 0.0) * (1.0 + 1e-15) + 1e-300)
+
+
+def truncated_epsilon(step: BatchSteps, delta: float, examples: int, largest: int) -> Bounds:
+    """Bound the epsilon of Poisson samples of at most ``largest`` examples, for one more than ``examples`` or less."""
+    lost = step.count * chance_above(examples + 1, step.rate, largest) * (1.0 + 1e-15)
+    poisson = poisson_epsilon([step], delta)
+    doubled = poisson_epsilon([BatchSteps(step.rate, 0.5 * step.noise, step.count)], delta)
+    upper = _truncated_upper(step, delta, lost, poisson.upper)
+    lower = _truncated_lower(step, delta, lost, poisson.lower)
+    method = f"Poisson samples, and {lost:.3g} for the chance that a batch is cut; both bounds certified"
+    if doubled.upper < upper:
+        upper = doubled.upper
+        method = "Poisson samples with twice the sensitivity; both bounds certified"
+    return Bounds(min(lower, upper), upper, exact=False, method=method)
+
+
+def _truncated_upper(step: BatchSteps, delta: float, lost: float, epsilon: float) -> float:
+    """Find an epsilon at which delta less the lost chance is enough for Poisson samples."""
+    for _ in range(MOST_ROUNDS):
+        epsilon *= EPSILON_FACTOR
+        if epsilon > 700.0:
+            break
+        remaining = (delta - (1.0 + math.exp(epsilon)) * lost) * (1.0 - 1e-12)
+        if not remaining >= LEAST_DELTA:
+            break
+        needed = poisson_epsilon([step], remaining).upper
+        if needed <= epsilon:
+            return epsilon
+        epsilon = needed
+    return math.inf
+
+
+def _truncated_lower(step: BatchSteps, delta: float, lost: float, epsilon: float) -> float:
+    """Find an epsilon that Poisson samples miss, also with the lost chance on top of delta."""
+    for _ in range(MOST_ROUNDS):
+        if epsilon > 700.0:
+            return 0.0
+        larger = (delta + (1.0 + math.exp(epsilon)) * lost) * (1.0 + 1e-12)
+        if larger >= 1.0:
+            epsilon *= 0.9
+            continue
+        missed = poisson_epsilon([step], larger).lower
+        if missed >= epsilon / EPSILON_FACTOR:
+            return min(missed, epsilon / EPSILON_FACTOR)
+        epsilon = max(missed, 0.5 * epsilon)
+    return 0.0
+
 
 Practised: TypeAlias = Literal["fixed", "shuffled", "truncated-poisson", "balls-in-bins", "random-allocation"]
 PRACTISED: Final[tuple[Practised, ...]] = (

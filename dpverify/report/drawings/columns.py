@@ -1,4 +1,8 @@
-"""The columns of a figure: what they must be, and the parameters that travel with them."""
+"""What drawings share: the columns of a figure with their parameters, and sheets of panels.
+
+Columns are checked against the shape of the drawing, and the parameters of the run travel with them. A sheet has two
+rows of panels with the same axes: a quantity over the steps, part by part, as points with its bounds.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
 from dpverify.report.collect import ReportError
 from dpverify.report.numbers import show_float
+from dpverify.report.style import BLACK, GREEN, GREY, VERMILLION, WIDTH, logarithmic
 
 PARAMETER = "at:"  # a column ``at:N`` holds one number, a parameter of the run that the figure shows
 NAMED_X = "x:"  # a column ``x:T`` is the column ``x``
@@ -75,3 +84,61 @@ def _words(fixed: Mapping[str, Sequence[float]]) -> str:
     words = [] if theorem is None else [f"Theorem {theorem:.0f}"]
     words += [f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items())]
     return ",  ".join(words)
+
+
+KINDS = (("printed", VERMILLION, (5, 2)), ("corrected", GREEN, (5, 1.5, 1, 1.5)))  # columns, colour, dashes
+
+# inches
+LEFT = 0.7
+RIGHT = 0.15
+BOTTOM = 0.5
+GAP_X = 0.16
+GAP_Y = 0.42
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is drawn and how large."""
+
+    parts: Sequence[tuple[str, str]]  # the end of the columns' names, and what stands over the panel
+    points: str  # the beginning of the names of the columns that are drawn as points
+    height: float  # of the figure, and of the words above the panels; inches
+    top: float
+    across: int = 3  # panels of a row
+
+    def draw(self, data: Data, low: float, high: float, title: str, lines: Sequence[str]) -> Figure:
+        """Draw the figure. Two rows of panels."""
+        figure = Figure(figsize=(WIDTH, self.height))
+        wide = (WIDTH - LEFT - RIGHT - (self.across - 1) * GAP_X) / self.across
+        tall = (self.height - self.top - BOTTOM - GAP_Y) / 2
+        for place, (part, name) in enumerate(self.parts):
+            column = place % self.across
+            row = place // self.across
+            left = LEFT + column * (wide + GAP_X)
+            bottom = BOTTOM + (1 - row) * (tall + GAP_Y)
+            axes = figure.add_axes((left / WIDTH, bottom / self.height, wide / WIDTH, tall / self.height))
+            self._panel(axes, data, part)
+            axes.set_title(name, fontsize=9, pad=4)
+            axes.set_ylim(low, high)
+            axes.set_yscale("log")
+            logarithmic(axes.yaxis, low, high)
+            axes.xaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+            axes.tick_params(labelleft=column == 0, labelbottom=row == 1)
+            if row == 1:
+                axes.set_xlabel("step t")
+        x = 0.1 / WIDTH
+        figure.text(x, 1 - 0.1 / self.height, title, va="top", fontsize=10.5, fontweight="bold")
+        for number, line in enumerate(lines):
+            figure.text(x, 1 - (0.32 + 0.18 * number) / self.height, line, va="top", fontsize=8.5, color=GREY)
+        return figure
+
+    def _panel(self, axes: Axes, data: Data, part: str) -> None:
+        x = data["x"]
+        values = data[f"{self.points}-{part}"]
+        positive = [(t, value) for t, value in zip(x, values, strict=True) if value > 0]
+        if positive:
+            axes.plot(*zip(*positive, strict=True), ".", ms=2.4, mec="none", mfc=BLACK, zorder=4)
+        for kind, color, dashes in KINDS:
+            if (name := f"{kind}-{part}") in data:
+                axes.plot(x, data[name], color=color, lw=1.5, dashes=dashes, zorder=3)
+        axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)

@@ -1,35 +1,32 @@
 """Which figure is drawn how: the beginning of a figure's name chooses the drawing.
 
-To add a kind, write a module in ``drawings`` with ``SHAPE``, ``draw`` and ``caption`` and add a line here.
+To add a kind, write its shape, the function that draws it and its caption in a module of ``drawings``, and add a
+line here.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from matplotlib.figure import Figure
 
 from dpverify.report import markdown as md
 from dpverify.report.collect import Picture, ReportError
-from dpverify.report.drawings import (
-    bought,
-    conditions,
-    constants,
-    epsilon,
-    identity_error,
-    noise_beside,
-    noise_variance,
-    pattern,
-    run_time,
-    variance_terms,
-)
-from dpverify.report.drawings.against_bounds import RISK, RISK_OVER_N, STABILITY
+from dpverify.report.drawings import errors, noise, privacy, run_time
 from dpverify.report.drawings.columns import Data, Shape, read
-from dpverify.report.drawings.error_parts import ESTIMATE, MOMENTUM
-from dpverify.report.drawings.onset import ONSET, ONSET_OF_DROP
-from dpverify.report.drawings.utility_slopes import SLOPES, SLOPES_OF_ACCURACY
+from dpverify.report.drawings.errors import ESTIMATE, MOMENTUM
+from dpverify.report.drawings.utility import (
+    ONSET,
+    ONSET_OF_DROP,
+    RISK,
+    RISK_OVER_N,
+    SLOPES,
+    SLOPES_OF_ACCURACY,
+    STABILITY,
+)
 from dpverify.report.style import look, to_svg
 
 Columns = Mapping[str, Sequence[float]]
@@ -39,7 +36,7 @@ _IMAGE = re.compile(r"^!\[.*\]\((?:[^()]*/)?([^/()]+)\)$", re.MULTILINE)
 
 
 class Drawing(Protocol):
-    """A kind of figure: a module of ``drawings``."""
+    """A kind of figure: an object or a module of ``drawings``."""
 
     @property
     def SHAPE(self) -> Shape:  # noqa: N802  # a constant of the module
@@ -52,26 +49,35 @@ class Drawing(Protocol):
         """Say in a sentence what the figure shows and what is to be seen in it."""
 
 
+@dataclass(frozen=True)
+class DrawingFunctions:
+    """A kind of figure that functions of a module of ``drawings`` make."""
+
+    SHAPE: Shape
+    draw: Callable[[Data], Figure]
+    caption: Callable[[Data], str]
+
+
 DRAWINGS: Mapping[str, Drawing] = {
-    "bought": bought,
-    "conditions": conditions,
-    "constants": constants,
-    "epsilon": epsilon,
+    "bought": DrawingFunctions(privacy.BOUGHT_SHAPE, privacy.draw_bought, privacy.bought_caption),
+    "conditions": DrawingFunctions(privacy.CONDITIONS_SHAPE, privacy.draw_conditions, privacy.conditions_caption),
+    "constants": DrawingFunctions(privacy.CONSTANTS_SHAPE, privacy.draw_constants, privacy.constants_caption),
+    "epsilon": DrawingFunctions(privacy.EPSILON_SHAPE, privacy.draw_epsilon, privacy.epsilon_caption),
     "error-parts": MOMENTUM,
     "estimate-error-parts": ESTIMATE,
-    "identity-error": identity_error,
-    "noise-beside": noise_beside,
-    "noise-variance": noise_variance,
+    "identity-error": DrawingFunctions(errors.IDENTITY_SHAPE, errors.draw_identity, errors.identity_caption),
+    "noise-beside": DrawingFunctions(noise.COMPARISON_SHAPE, noise.draw_comparison, noise.comparison_caption),
+    "noise-variance": DrawingFunctions(noise.VARIANCE_SHAPE, noise.draw_variance, noise.variance_caption),
     "onset": ONSET,
     "onset-of-drop": ONSET_OF_DROP,
-    "pattern": pattern,
+    "pattern": DrawingFunctions(privacy.PATTERN_SHAPE, privacy.draw_pattern, privacy.pattern_caption),
     "risk": RISK,
     "risk-over-n": RISK_OVER_N,
     "run-time": run_time,
     "stability": STABILITY,
     "utility-slopes": SLOPES,
     "accuracy-slopes": SLOPES_OF_ACCURACY,
-    "variance-terms": variance_terms,
+    "variance-terms": DrawingFunctions(noise.TERMS_SHAPE, noise.draw_terms, noise.terms_caption),
 }
 
 

@@ -1,15 +1,25 @@
-"""The pages of one paper: a first page for a working scientist, and every claim in the paper's order."""
+"""The pages of one paper: a first page for a working scientist, every claim in the paper's order, questions, and units.
+
+Each question of a reviewer is answered in one sentence from the verdicts of a run. The page of units has the terms that
+scale differently, with the reasons, and what could not be tested.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
 
+import msgspec
 from jinja2 import TemplateError
 
 from dpverify.ledger.chapters import Chapter, Passage, calls
+from dpverify.ledger.load import QUESTIONS, bundled_specs
+from dpverify.ledger.records import Record
 from dpverify.ledger.results import Result, Run
 from dpverify.ledger.specs import PaperSpec
+from dpverify.ledger.units import UNITS, PaperUnits, UnitsResult, check_units
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError, by_claim, claim_id
 from dpverify.report.pages.figures import figures_in
@@ -17,16 +27,111 @@ from dpverify.report.pages.fill import Filler, MissingError
 from dpverify.report.pages.layout import INDEX, Layout, Places, by_part, lay_out, other_links
 from dpverify.report.pages.proofs import PAGE as PROOFS
 from dpverify.report.pages.proofs import ProofPage, proof_book, proof_targets
-from dpverify.report.pages.questions import PAGE, has_questions, questions
 from dpverify.report.pages.rules import PAGE as RULES
 from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import ProofTarget, claim_section, environment, render
-from dpverify.report.pages.units import PAGE as UNITS_PAGE
-from dpverify.report.pages.units import UnitsPage, has_stated_units
-from dpverify.report.premises import GIVEN
-from dpverify.report.statements import letters_of_page, readings_block, shared_letters
-from dpverify.report.typeset.formulas import typeset
+from dpverify.report.statements import GIVEN, letters_of_page, readings_block, shared_letters
+from dpverify.report.typesetting import typeset
+from dpverify.report.words import plural
+
+QUESTIONS_PAGE = "questions.md"  # page in the folder of a paper's pages
+
+
+class Question(Record, frozen=True, kw_only=True):
+    """A question with its answer, which is a passage: a template, and what a run must show for it to be true."""
+
+    title: str
+    rests_on: list[str]
+    text: str
+
+    @property
+    def chapter(self) -> Chapter:
+        """The question as a chapter of one passage."""
+        return Chapter(title=self.title, passage=[Passage(rests_on=self.rests_on, text=self.text)])
+
+
+class QuestionsFile(Record, frozen=True, kw_only=True):
+    """All of ``questions.toml``."""
+
+    question: list[Question]
+
+
+@cache
+def questions(key: str) -> list[Question]:
+    """Return the questions about a bundled paper, in their order."""
+    path = bundled_specs() / key / QUESTIONS
+    return msgspec.toml.decode(path.read_bytes(), type=QuestionsFile).question if path.is_file() else []
+
+
+def has_questions(key: str, claims: Collection[str]) -> bool:
+    """Return whether a paper has a page of questions. A run must have all claims that they are about."""
+    conditions = [condition for question in questions(key) for condition in question.chapter.passage[0].conditions()]
+    return bool(conditions) and all(condition.about.partition("[")[0] in claims for condition in conditions)
+
+
+UNITS_PAGE = "units.md"
+"""The page of a long paper's units, in the paper's folder."""
+
+
+def has_stated_units(paper: PaperSpec | None) -> bool:
+    """Return whether the records of a paper have a file with units."""
+    claims = () if paper is None else paper.claims.values()
+    return any((Path(claim.file).parent / UNITS).is_file() for claim in claims)
+
+
+class UnitsPage:
+    """Writes the page of one paper."""
+
+    def __init__(self, paper: PaperSpec, places: Places) -> None:
+        self.paper = paper
+        self.places = places
+        self.units: PaperUnits = check_units(paper)
+
+    def blocks(self) -> Iterator[str]:
+        """Yield the page as blocks of markdown, without its head; of each explanation the first terms that differ."""
+        units = self.units
+        yield (
+            f"Of {plural(len(units.results), 'record')} {units.count('consistent')} are consistent, "
+            f"{units.count('not determined')} are not determined, {units.count('inconsistent')} are inconsistent, "
+            f"and {units.count('in words')} have no formula."
+        )
+        inconsistent = [result for result in units.results if result.status == "inconsistent"]
+        if inconsistent:
+            yield "## Terms that scale differently"
+        for why in dict.fromkeys(result.expected for result in inconsistent):
+            results = [result for result in inconsistent if result.expected == why]
+            names = ", ".join(self._link(result.of, _claim_of(result)) for result in results)
+            yield f"{md.explanation(why) if why else 'No explanation is recorded.'} {names}."
+            yield f"- {_typeset(results[0].mismatches[0])}"
+        normalised = [result for result in units.results if result.normalised]
+        if normalised:
+            yield "## Units that are set to 1"
+        for why in dict.fromkeys(result.normalised for result in normalised):
+            names = self._claims(result for result in normalised if result.normalised == why)
+            yield f"{md.explanation(why)} {names}."
+
+    def _claims(self, results: Iterable[UnitsResult]) -> str:
+        """Name the claims of records, each once; of lemmas and definitions their full names."""
+        claims = self.paper.claims
+        names = {result.of: _claim_of(result) for result in results}
+        return ", ".join(dict.fromkeys(self._link(id_ if id_ in claims else of, id_) for of, id_ in names.items()))
+
+    def _link(self, text: str, claim: str) -> str:
+        key = f"{self.paper.info.key}:{claim}"
+        return md.link(md.code(text), self.places.target(key)) if key in self.places.pages else md.code(text)
+
+
+def _typeset(mismatch: str) -> str:
+    """Typeset a line of `UnitsResult.mismatches`, whose formulas are between backticks."""
+    parts = mismatch.split("`")
+    return "".join(md.code(part) if place % 2 else md.prose(part) for place, part in enumerate(parts))
+
+
+def _claim_of(result: UnitsResult) -> str:
+    """Return the id of the claim that a record belongs to; another word for a lemma or a definition."""
+    return result.of.removeprefix("proof of ").partition(" ")[0]
+
 
 LONG_PREMISES = 120  # characters of premises, or of the reason of a correction, that a page shows once
 
@@ -74,7 +179,7 @@ def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> d
     """The page of reviewers' questions by its path; empty for a paper without questions or with one page only."""
     if paper is None or not layout.parts or not has_questions(key, {claim_id(result) for result in run.results}):
         return {}
-    file = f"{key}/{PAGE}"
+    file = f"{key}/{QUESTIONS_PAGE}"
     places_of_page = layout.places(run).on(file)
     blocks = (chapter_blocks(question.chapter, run.results, paper, places_of_page) for question in questions(key))
     heading = {
@@ -135,7 +240,7 @@ def _front(
     """
     places = layout.places(run)
     proofs = f"{key}/{PROOFS}"
-    questions = f"{key}/{PAGE}"
+    questions = f"{key}/{QUESTIONS_PAGE}"
     units = f"{key}/{UNITS_PAGE}"
     judged = [result for result in run.results if result.status != "untested"]
     has_one_page = not layout.parts

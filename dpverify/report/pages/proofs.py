@@ -13,8 +13,7 @@ from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.definitions import Definition, Fact, Glossary, Meaning
 from dpverify.ledger.display import display
 from dpverify.ledger.formula import parse, parse_relation
-from dpverify.ledger.proofs.book import ProofBook
-from dpverify.ledger.proofs.records import GivenPremise, Lemma, Proof
+from dpverify.ledger.proofs.book import GivenPremise, Lemma, Proof, ProofBook
 from dpverify.ledger.records import Symbol
 from dpverify.ledger.results import Result
 from dpverify.ledger.specs import PaperSpec
@@ -22,7 +21,7 @@ from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import parse_domain
 from dpverify.report import markdown as md
 from dpverify.report.pages.layout import Places
-from dpverify.report.pages.proof_lines import ProofLines, proof_for, proof_place
+from dpverify.report.pages.rules import ProofLines, proof_for, proof_place
 from dpverify.report.pages.templates import ProofTarget
 from dpverify.report.statements import KINDS, block_of_lines
 

@@ -34,9 +34,10 @@ from dpverify.report.collect import (
 from dpverify.report.counterexamples import counterexample_list, none_at_run_line
 from dpverify.report.numbers import show, show_count, show_float, show_slack
 from dpverify.report.pages.figures import figure_block, figure_place, figures_of_claim
-from dpverify.report.premises import definitions_line, given_line
 from dpverify.report.statements import (
     correction_block,
+    definitions_line,
+    given_line,
     instead_in_line,
     instead_line,
     letters_line,

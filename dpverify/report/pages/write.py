@@ -1,7 +1,8 @@
 """The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
 
 Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``, which may show figures of others
-where the folder has them. Files of others are left alone.
+where the folder has them. Files of others are left alone. The first page, ``README.md``, has every claim of every paper
+with its verdict.
 """
 
 from __future__ import annotations
@@ -16,14 +17,67 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
-from dpverify.report.collect import ReportError, by_paper, papers_first, pictures
+from dpverify.report import markdown as md
+from dpverify.report.collect import ReportError, by_paper, claim_id, of_papers, papers_first, pictures, run_false_alarm
 from dpverify.report.drawings import overview
+from dpverify.report.folder import FIGURES, finish, outdated, update
 from dpverify.report.pages.figures import svg
-from dpverify.report.pages.folder import FIGURES, finish, outdated, update
-from dpverify.report.pages.index import OVERVIEW, index_page, totals
-from dpverify.report.pages.layout import INDEX, OTHER_PAGES
-from dpverify.report.pages.paper import paper_pages
+from dpverify.report.pages.layout import INDEX, OTHER_PAGES, lay_out, other_links
+from dpverify.report.pages.paper import QUESTIONS_PAGE, has_questions, paper_pages, title
+from dpverify.report.pages.summary import summary
+from dpverify.report.pages.templates import render
 from dpverify.report.style import to_svg
+from dpverify.report.words import OUTCOMES, Outcome, false_alarm_line, outcome_label, outcomes
+
+OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
+
+
+def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
+    """The first page."""
+    return render(
+        "index",
+        caption=overview.caption(totals(runs)),
+        overview=OVERVIEW,
+        totals=_totals(runs),
+        chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
+        others=other_links(other_pages),
+        tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in of_papers(runs)],
+        papers=[_paper(key, run) for key, run in runs.items()],
+    )
+
+
+def _paper(key: str, run: Run) -> dict[str, object]:
+    layout = lay_out(key, run)
+    places = layout.places(run).on(INDEX)
+    has_page = layout.parts and has_questions(key, {claim_id(result) for result in run.results})
+    return {
+        "key": key,
+        "title": title(key, run),
+        "front": layout.front,
+        "claims": layout.claims,
+        "questions": f"{key}/{QUESTIONS_PAGE}" if has_page else "",
+        "summary": summary(run.results, places, layout.claims, explain=False),
+    }
+
+
+def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
+    """Paper key to the number of distinct claims of each outcome, without our notes and our own tools."""
+    papers = of_papers(runs).items()
+    return {key: outcomes(result for result in run.results if not result.is_note) for key, run in papers}
+
+
+def _totals(runs: Mapping[str, Run]) -> str:
+    """Return a table with a column for each paper, and one for the total. The worst outcome is last."""
+    counts = totals(runs)
+    numbers = {"claims": [sum(count.values()) for count in counts.values()]}
+    numbers |= {outcome_label(outcome): [count[outcome] for count in counts.values()] for outcome in OUTCOMES}
+    notes = [{result.claim for result in runs[key].results if result.is_note} for key in counts]
+    rows_by_label = {label: row for label, row in numbers.items() if any(row)} | {"our notes": [*map(len, notes)]}
+    has_sum = len(counts) > 1
+    header = ["", *(md.link(md.code(key), f"{key}.md") for key in counts), *(["all"] if has_sum else [])]
+    rows = [[label, *map(str, row), *([str(sum(row))] if has_sum else [])] for label, row in rows_by_label.items()]
+    return md.table(header, rows, right=range(1, len(header)))
+
 
 Papers = Mapping[str, PaperSpec]  # paper key to its spec
 
@@ -72,7 +126,9 @@ def write_report(
     ``elsewhere``: files outside the folder that are written with it or not at all, by their absolute paths.
     """
     new = by_paper(runs)
-    pages = render({**_read(directory, besides=new), **new}, papers, other_pages(directory), drawn_elsewhere(directory))
+    pages = render_report(
+        {**_read(directory, besides=new), **new}, papers, other_pages(directory), drawn_elsewhere(directory)
+    )
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
         decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
@@ -96,10 +152,10 @@ def check(directory: Path, papers: Papers | None = None) -> list[str]:
 
 
 def _rendered(directory: Path, papers: Papers | None) -> dict[str, bytes]:
-    return render(_read(directory), papers, other_pages(directory), drawn_elsewhere(directory))
+    return render_report(_read(directory), papers, other_pages(directory), drawn_elsewhere(directory))
 
 
-def render(
+def render_report(
     runs: Mapping[str, Run], papers: Papers | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
 ) -> dict[str, bytes]:
     """Return every file of the report but the data, as a map from path to content.

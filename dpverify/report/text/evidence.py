@@ -13,8 +13,7 @@ from dpverify.ledger.statements import Variant
 from dpverify.report.collect import derivations
 from dpverify.report.counterexamples import SENTENCES, example_words, side_names, telling
 from dpverify.report.numbers import show_count, show_float, show_slack
-from dpverify.report.text.formulas import formula_text, prose_text
-from dpverify.report.text.statement import statement_text
+from dpverify.report.text.formulas import formula_text, prose_text, statement_text
 from dpverify.report.words import (
     MARKS,
     METHODS,

@@ -8,9 +8,8 @@ from flint import fmpq
 
 from dpverify.symbolic.automatic.program import RELATION
 from dpverify.symbolic.automatic.search import DEPTH, Search, atoms_of
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import Expr, Form, k, power, written
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.readback import power, written
 
 
 def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:

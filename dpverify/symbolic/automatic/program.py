@@ -9,11 +9,10 @@ import numpy as np
 from scipy import optimize
 from scipy.sparse import csc_matrix
 
-from dpverify.symbolic.certify.checker import Form, k
+from dpverify.symbolic.certify.checker import Form, k, written
 from dpverify.symbolic.certify.columns import Known, _signs, pruned
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.prove.certificate import solve
 
 MOST_COLUMNS = 2500

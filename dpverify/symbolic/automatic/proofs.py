@@ -1,27 +1,162 @@
-"""A proof of a statement of two formulas that nobody wrote, as a certificate that the stand-alone checker accepts."""
+"""Search for a proof of a statement of two formulas, as a certificate that the stand-alone checker accepts.
+
+A statement is proved directly, or by induction over one of its integers. Facts that the checker does not need are
+removed from the certificate. The search also gives the next line of a proof as text: the printed side if the search
+reaches it, or what a rule offers on the way to it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import Any
 
+from dpverify.ledger.formula import FormulaError, parse, to_text
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.automatic.induction import by_induction
-from dpverify.symbolic.automatic.prune import pruned
-from dpverify.symbolic.automatic.search import OutOfEffortError, Search
+from dpverify.symbolic.automatic.knowledge import instance
+from dpverify.symbolic.automatic.search import OutOfEffortError, Search, tighten
 from dpverify.symbolic.automatic.ways import WAYS as SIGNS
+from dpverify.symbolic.automatic.ways import at_value
 from dpverify.symbolic.certify.certificates import Book, Certificate, begin, certify, sealed
 from dpverify.symbolic.certify.chains import NoCertificateError
-from dpverify.symbolic.certify.checker import Expr, k, rules
+from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, with_table, written
 from dpverify.symbolic.certify.header import record_header
+from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError
-from dpverify.symbolic.certify.prepared import prepare
-from dpverify.symbolic.certify.table import with_table
+from dpverify.symbolic.certify.rewriting import prepare
 from dpverify.symbolic.certify.writer import Writer
+from dpverify.symbolic.derive.matching import suggested
+from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
+from dpverify.symbolic.elaborate.formulas import text_of
 from dpverify.symbolic.elaborate.letters import sampled
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, sympy_sides
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, sympy_sides
+
+UNIT, ZERO = k.rational(1), k.rational(0)
+
+
+def by_induction(search: Search, writer: Writer) -> bool:
+    """Prove a statement from itself for the integer before; the first facts are written."""
+    place, proof = writer.place, writer.proof
+    for side in (proof.lhs, proof.rhs):
+        prepare(search, place, side)
+    return any(_over(search, writer, name, start) for name, start in _integers(writer))
+
+
+def _integers(writer: Writer) -> Iterator[tuple[str, Expr]]:
+    """Yield integers of the statement that its conditions bound by a number, with that."""
+    proof = writer.proof
+    for name in sorted(k.letters_in(writer.place.form(proof.gap))):
+        if proof.letters.get(name) != "integer":
+            continue
+        forms = [writer.place.form(k.letter(name) - gap) for _, relation, gap in proof.conditions if relation == ">="]
+        starts = [form for form in forms if name not in k.letters_in(form)]
+        numbers = [form for form in starts if form.constant() is not None]
+        if starts:
+            yield name, written(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
+
+
+def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
+    place, proof = writer.place, writer.proof
+    letter = k.letter(name)
+    gap = start - letter
+    lists: tuple[list[Any], list[Any]] = ([], [])
+    first = place.case(">=", gap, lists[0])
+    strict = proof.relation == ">"
+    if proof.relation == "=":
+        at_start = k.put(proof.gap, {name: start})
+        if not search.vanishes(first, at_start):
+            return False
+        context = k.put(proof.gap, {name: k.letter("HOLE")})
+        first.fact("=", proof.gap - at_start, "congruent", "HOLE", context, letter, start)
+        first.fact("=", proof.gap, "combine", [], [["1", [proof.gap - at_start]], ["1", [at_start]]])
+    elif not at_value(search, first, proof.gap, name, start, strict, 5):
+        return False
+    later = place.case(">", -gap, lists[1])
+    tighten(later, -gap)
+    before = letter - UNIT
+    search.expr(later, before - start)
+    writer.use(later, "induction", name, {name: before})
+    hypothesis = k.put(proof.gap, {name: before})
+    splits = list(_last_terms(search, later, later.form(proof.gap), name))
+    if not _step(search, later, proof, hypothesis, splits):
+        return False
+    place.split(gap, *lists, proof.relation, proof.gap)
+    return True
+
+
+def _last_terms(search: Search, place: FactList, form: Form, name: str) -> Iterator[tuple[Any, Expr]]:
+    """Yield sums up to the integer, with the equation that takes their last term apart."""
+    for atom in dict.fromkeys(a for m in form for a, _ in m if a[0] == "sum" and a[1] != "oo"):
+        series = of_atom(atom)
+        _, index, lo, hi, body = series
+        if name not in k.letters_in(hi):
+            continue
+        where = {"f": (index, body), "lo": lo, "hi": hi, "m": hi - UNIT}
+        for column in instance(search, place, "sum-split", where):
+            if column.emit[0]():
+                yield atom, column.factors[0]
+            break
+
+
+def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits: list[tuple[Any, Expr]]) -> bool:
+    """From the statement for the integer before, and what comes to it."""
+    relation = proof.relation
+    prepare(search, place, hypothesis)
+    target = place.form(proof.gap)
+    rest = target - place.form(hypothesis)
+    terms = [["1", [hypothesis]]]
+    for atom, equation in splits:
+        split = place.form(equation)
+        whole = split.get(((atom, k.ONE),))
+        held = {m: c for m, c in rest.items() if any(a is atom for a, _ in m)}
+        if whole is None or not held:
+            continue
+        factor = k.form_of({tuple(f for f in m if f[0] is not atom): c / whole for m, c in held.items()})
+        rest -= place.scope.product(factor, split)
+        terms.append(["1", [written(factor), equation]])
+    expr = written(rest)
+    if relation == "=":
+        if not search.vanishes(place, expr):
+            return False
+    elif not search.shown(place, expr):
+        return search.shown(place, proof.gap, relation == ">")
+    if rest:
+        terms.append(["1", [expr]])
+    return place.fact(relation, proof.gap, "combine", [], terms)
+
+
+MOST_TRIES = 120
+
+
+def pruned(body: list[Any], accepts: Callable[[], bool], most: int = MOST_TRIES) -> None:
+    """Take facts out of a body and of the lists inside it, as long as ``accepts`` says yes without them."""
+    tries = iter(range(most))
+    for items in reversed(list(_lists(body))):
+        size = len(items) // 2 or 1
+        while size:
+            start = len(items) - size
+            while start > -size:
+                low = max(start, 0)
+                taken = items[low : low + size]
+                if next(tries, None) is None:
+                    return
+                del items[low : low + size]
+                if not accepts():
+                    items[low:low] = taken
+                start -= size
+            size //= 2
+
+
+def _lists(items: list[Any]) -> Iterator[list[Any]]:
+    yield items
+    for item in items:
+        for key in ("facts", "then", "else"):
+            if key in item:
+                yield from _lists(item[key])
+
 
 EFFORT = 12_000
 """Goals that are tried by default; each way of proof gets so many."""
@@ -191,3 +326,45 @@ def from_left_side(statement: Statement) -> Derivation:
         start=sympy_sides(statement)[0],
         steps=(),
     )
+
+
+LINE_EFFORT = 1_500  # goals for one line
+MOST_LINES = 5
+MOST_TRIED = 40  # lines that rules offer
+POINTS = 40
+RELATIONS: dict[str | None, Any] = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "="}
+
+
+def next_lines(statement: Statement, chain: Derivation) -> list[str]:
+    """Lines after the last one of a chain, those after which the printed side follows first.
+
+    A line is left out if the printed side does not follow from it at a point of the domain.
+    """
+    _, right = sympy_sides(statement)
+    relation = RELATIONS.get(statement.relation)
+    if statement.rhs is None or relation is None:
+        return []
+    if _proves(statement, chain.last):
+        return [f"{relation} {to_text(statement.rhs)}"]
+    symbols = sorted(
+        {s for side in (chain.last, right) for s in side.free_symbols if s.name in chain.variables}, key=str
+    )
+    setting = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0)
+    closing: list[str] = []
+    others: list[str] = []
+    for suggestion in islice(suggested(chain.last, relation), MOST_TRIED):
+        if evaluate_step(suggestion.expr, right, relation, setting).violation:
+            continue
+        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.fit.rule}"
+        follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
+        (closing if follows else others).append(f"{line}      # then the claim follows" if follows else line)
+    return [*closing, *others][:MOST_LINES]
+
+
+def _proves(statement: Statement, left: Any) -> bool:
+    """Whether a search proves that the printed side follows from an expression."""
+    try:
+        lhs = parse(text_of(left))
+    except (FormulaError, ValueError):
+        return False
+    return prove(replace(statement, lhs=lhs, quantity=None), LINE_EFFORT).certificate is not None

@@ -13,10 +13,9 @@ from dpverify.ledger.specs import ComparedQuotation, Specs
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import from_left_side
 from dpverify.symbolic.derive.conclude import conclude
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.growth import NoMonomialsError, monomials
-from dpverify.symbolic.prove.orders import bounded
+from dpverify.symbolic.prove.orders import NoMonomialsError, bounded, monomials
 
 _BOUNDS: dict[Relation | None, Relation] = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
 _OF_ORDERS: dict[tuple[bool, bool], RelationToDerived] = {

@@ -12,12 +12,11 @@ from flint import fmpq
 from dpverify.symbolic.automatic.argument import formula
 from dpverify.symbolic.automatic.knowledge import known_about
 from dpverify.symbolic.automatic.program import RELATION, written_down
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import Expr, Form, k, written
 from dpverify.symbolic.certify.columns import Known, columns_for, pruned
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.prepared import prepare
-from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.rewriting import prepare
 
 DEPTH = 5
 MOST_TERMS = 60

@@ -31,7 +31,7 @@ from dpverify.symbolic.calculus.bounds import (
     top_power,
     vanishes,
 )
-from dpverify.symbolic.calculus.densities import density_formula
+from dpverify.symbolic.calculus.integrands import density_formula
 from dpverify.symbolic.exact.numbers import UndecidedError, UnsupportedError, Value, to_ball
 from dpverify.symbolic.exact.sums import Closure, Env
 

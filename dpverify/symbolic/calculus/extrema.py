@@ -43,11 +43,13 @@ from dpverify.symbolic.exact.numbers import (
     UndecidedError,
     UnsupportedError,
     Value,
+    WorkLimitError,
+    charged,
+    spend,
     to_ball,
     working_precision,
 )
 from dpverify.symbolic.exact.sums import Closure, Env
-from dpverify.symbolic.exact.work import WorkLimitError, charged, spend
 
 BITS = 128
 GAP_BITS = 44  # the lower end of an infimum comes so close to the upper one, if it can

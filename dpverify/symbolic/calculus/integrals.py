@@ -39,11 +39,12 @@ from dpverify.symbolic.exact.numbers import (
     UndecidedError,
     UnsupportedError,
     Value,
+    charged,
+    spend,
     to_ball,
     working_precision,
 )
 from dpverify.symbolic.exact.sums import Closure, Env
-from dpverify.symbolic.exact.work import charged, spend
 
 BITS = (96, 192)  # precision inside, for values that are asked for with up to 256 bits and with more
 GOALS = (64, 128)  # bits of the value

@@ -9,8 +9,8 @@ from flint import arb, fmpq
 
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Sum, free_names
 from dpverify.symbolic.calculus.bounds import exactly
-from dpverify.symbolic.calculus.densities import density_formula
 from dpverify.symbolic.calculus.envelopes import ORDER
+from dpverify.symbolic.calculus.integrands import density_formula
 from dpverify.symbolic.exact import elementary
 from dpverify.symbolic.exact.numbers import UnsupportedError, Value, to_ball
 from dpverify.symbolic.exact.sums import Closure, Env

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, read
-from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, rules
+from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, with_table, written
 from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import (
@@ -19,19 +19,15 @@ from dpverify.symbolic.certify.header import (
     record_header,
     unused_conditions,
 )
-from dpverify.symbolic.certify.instances import kind_of
-from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy
-from dpverify.symbolic.certify.readback import of_atom, written
+from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy, kind_of
 from dpverify.symbolic.certify.rewriting import has_hole
-from dpverify.symbolic.certify.table import with_table
 from dpverify.symbolic.certify.writer import Writer, symbols_of
 from dpverify.symbolic.derive.cited import values_asked_for
-from dpverify.symbolic.derive.divided import divided
-from dpverify.symbolic.derive.induction import Induction
-from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.derive.integers import Induction, divided
+from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.derive.unnamed import without_names
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions
+from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
 
 SCHEMA = 3

@@ -8,15 +8,12 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.certify.checker import HOLE, Expr, k, rules
+from dpverify.symbolic.certify.checker import HOLE, Expr, k, rules, written
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.instances import where_value
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import on_interval
-from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy
-from dpverify.symbolic.certify.prepared import prepare
-from dpverify.symbolic.certify.readback import written
-from dpverify.symbolic.certify.rewriting import Rewriting, Rewritten, context_of, unproven
+from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy, where_value
+from dpverify.symbolic.certify.rewriting import Rewriting, Rewritten, context_of, prepare, unproven
 from dpverify.symbolic.derive.matching import Move, _places
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Link, Step

@@ -1,10 +1,17 @@
-"""The stand-alone checker and statement reader, loaded from their files: certificates are written in its forms."""
+"""The stand-alone checker and statement reader, loaded from their files, and expressions in the checker's format.
+
+Certificates are written in the forms of the checker. An expression is read back from a form, evaluated as a float, or
+replaced by its place in the one table of a certificate. Floats prove nothing: they save the search for proofs of what
+is false.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -72,3 +79,161 @@ def rules() -> list[dict[str, Any]]:
     """The catalogue of rules, as the checker reads it."""
     catalogue: list[dict[str, Any]] = json.loads(checker_file().with_name("rules.json").read_text())["rules"]
     return catalogue
+
+
+@cache
+def written(form: Form) -> Expr:
+    """An expression with this form."""
+    terms = [monomial(m, c) for m, c in form.items()]
+    return terms[0] if len(terms) == 1 else k.row("+", *terms) if terms else k.rational(0)
+
+
+def monomial(factors: Any, coefficient: Any = 1) -> Expr:
+    """One monomial with its coefficient."""
+    parts = [power(atom, x) for atom, x in factors]
+    if coefficient != 1 or not parts:
+        parts.insert(0, k.rational(coefficient))
+    return parts[0] if len(parts) == 1 else k.row("*", *parts)
+
+
+def power(atom: Any, exponent: Form) -> Expr:
+    """An atom to a power."""
+    if atom[0] == "e":
+        return k.row("exp", written(exponent))
+    base = of_atom(atom)
+    return base if exponent is k.ONE else k.row("^", base, written(exponent))
+
+
+@cache
+def of_atom(atom: Any) -> Expr:
+    """One atom."""
+    kind, *arguments = atom
+    if kind == "prime":
+        return k.rational(int(arguments[0]))
+    if kind == "e":
+        return k.row("exp", k.rational(1))
+    if kind == "base":
+        return written(arguments[0])
+    if kind in ("sum", "integral"):
+        return _bound(kind, arguments)
+    return k.row(kind, *(x if isinstance(x, str) else written(x) for x in arguments))
+
+
+def _bound(kind: str, arguments: list[Any]) -> Expr:
+    body = arguments[-1]
+    index = f"#{min(_free(body), default=0)}"  # those of sums around it have higher numbers
+    fresh, summed = k.bind("bound", k.put(written(body), {index: k.letter("bound")}))
+    ends = (k.row("-oo"), k.row("oo"))
+    if kind == "sum":
+        ends = k.rational(0), k.row("oo") if arguments[0] == "oo" else written(arguments[0])
+    return k.row(kind, fresh, *ends, summed)
+
+
+def _free(part: Any) -> set[int]:
+    """Numbers of the indices in a form or atom that no sum in it binds."""
+    if not isinstance(part, k.Row):
+        index_sets = [_free(x) for m in part for factor in m for x in factor] if isinstance(part, k.Form) else []
+        return set[int]().union(*index_sets)
+    kind, *arguments = part
+    if kind == "letter":
+        return {int(arguments[0][1:])} if arguments[0].startswith("#") else set()
+    if kind not in ("sum", "integral"):
+        return set[int]().union(*map(_free, arguments))
+    inner = _free(arguments[-1])
+    return (inner - {min(inner, default=0)}).union(*map(_free, arguments[:-1]))
+
+
+Point = Mapping[str, float]
+
+_MOST_TERMS = 300
+
+
+def _power(base: float, exponent: float) -> float:
+    value = base**exponent
+    if isinstance(value, complex):
+        raise ArithmeticError
+    return float(value)
+
+
+def _floor(value: float) -> int:
+    return math.floor(value + 1e-9)  # of what may be whole but for rounding
+
+
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "exp": math.exp,
+    "log": math.log,
+    "floor": _floor,
+    "max": max,
+    "^": _power,
+    "pi": lambda: math.pi,
+    "bit": lambda s, i: float(int(s) >> int(i) & 1),
+    "popcount": lambda n: float(int(n).bit_count()),
+    "binomial": lambda n, k: float(math.comb(int(n), int(k))),
+    "+": lambda *xs: math.fsum(xs),
+    "*": lambda *xs: math.prod(xs),
+}
+
+
+def value_of(expr: Expr, point: Point) -> float | None:
+    """Value of an expression at a point, or None where it has none."""
+    try:
+        return _value(expr, point)
+    except (ArithmeticError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _value(expr: Expr, point: Point) -> float:
+    op, *args = expr
+    if op == "q":
+        return int(args[0].p) / int(args[0].q)
+    if op == "letter":
+        return point[args[0]]
+    if op == "sum":
+        index, lo, hi, body = args
+        if hi[0] == "oo":
+            raise ValueError
+        first = round(_value(lo, point))
+        last = _floor(_value(hi, point))
+        if last - first > _MOST_TERMS:
+            raise ValueError
+        return math.fsum(_value(body, {**point, index: float(n)}) for n in range(first, last + 1))
+    return _FUNCTIONS[op](*(_value(arg, point) for arg in args))
+
+
+def with_table(data: dict[str, Any]) -> dict[str, Any]:
+    """Write a certificate with the table of all expressions that it uses."""
+    table = _Table()
+    body = table.renumbered(data)
+    return {"table": table.rows, **body}
+
+
+class _Table:
+    """The rows that are used, in the order in which the checker can read them."""
+
+    def __init__(self) -> None:
+        self.rows, self.places = list[Any](), dict[Expr, int]()
+
+    def renumbered(self, data: Any) -> Any:
+        """Copy data, with places in the table for expressions."""
+        if isinstance(data, k.Row):
+            return self.place(data)
+        if isinstance(data, dict):
+            return {key: self.renumbered(value) for key, value in data.items()}
+        return [self.renumbered(value) for value in data] if isinstance(data, list | tuple) else data
+
+    def place(self, expr: Expr) -> Any:
+        """Place of an expression; letters and constants stand as they are."""
+        op, *args = expr
+        if op == "letter":
+            return _name(args[0])
+        if op in k.CONSTANTS:
+            return op
+        if expr not in self.places:
+            parts = [self.place(a) if isinstance(a, k.Row) else _name(str(a)) for a in args]
+            self.places[expr] = len(self.rows)
+            self.rows.append([op, *parts])
+        return self.places[expr]
+
+
+def _name(letter: str) -> str:
+    return f"idx{letter[1:]}" if letter.startswith("~") else letter

@@ -10,9 +10,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import Expr, Form, k, monomial, written
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.readback import monomial, written
 from dpverify.symbolic.exact.numbers import working_precision
 
 _SCALE = 2**40

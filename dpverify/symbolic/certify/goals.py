@@ -6,13 +6,18 @@ from itertools import chain
 
 from flint import fmpq
 
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import Expr, Form, k, written
 from dpverify.symbolic.certify.columns import PRODUCTS, columns_for, pruned, signed_monomials
-from dpverify.symbolic.certify.equal_places import by_equal_places, by_one_root, by_value
+from dpverify.symbolic.certify.comparisons import (
+    by_equal_places,
+    by_floors,
+    by_logarithms,
+    by_one_root,
+    by_squares,
+    by_value,
+)
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared, shifted
-from dpverify.symbolic.certify.readback import written
-from dpverify.symbolic.certify.stand_ins import by_floors, by_logarithms, by_squares
 from dpverify.symbolic.prove.certificate import solve
 
 _DEPTH = 5

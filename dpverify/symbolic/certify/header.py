@@ -12,25 +12,26 @@ from dpverify.ledger.definitions import Definition
 from dpverify.ledger.formula import free_names
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.checker import Expr, k
-from dpverify.symbolic.certify.instances import condition_data, kind_of, premise_data, said_by
 from dpverify.symbolic.certify.prefix import (
     NotExpressibleError,
     Prefix,
+    condition_data,
     conditions_of,
     from_compare,
     from_formula,
     from_sympy,
+    kind_of,
     letter_of,
+    premise_data,
+    said_by,
 )
-from dpverify.symbolic.derive.define import define, fixed_names, hidden_letters, meant_by
-from dpverify.symbolic.derive.induction import Hypothesis
-from dpverify.symbolic.derive.referenced import Referenced
+from dpverify.symbolic.derive.define import Referenced, define, fixed_names, hidden_letters, meant_by
+from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
 from dpverify.symbolic.derive.unnamed import is_named
 from dpverify.symbolic.expressions.functions import Inner, Norm
-from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits
-from dpverify.symbolic.expressions.to_sympy import sympy_sides
-from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
+from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector, FunctionOf, GaussianNorm, SetBits
+from dpverify.symbolic.expressions.translation import sympy_sides
 from dpverify.symbolic.rules.base import Holds, Instance
 
 _RELATION: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}

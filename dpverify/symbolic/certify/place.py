@@ -8,8 +8,7 @@ from typing import Any
 
 from flint import fmpq
 
-from dpverify.symbolic.certify.checker import Expr, Form, k
-from dpverify.symbolic.certify.numeric import Point, value_of
+from dpverify.symbolic.certify.checker import Expr, Form, Point, k, value_of
 
 
 class Writing(k.Proof):  # type: ignore[misc]

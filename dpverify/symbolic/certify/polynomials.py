@@ -9,9 +9,8 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from dpverify.symbolic.certify.checker import Expr, Form, k
+from dpverify.symbolic.certify.checker import Expr, Form, k, written
 from dpverify.symbolic.certify.prefix import from_sympy
-from dpverify.symbolic.certify.readback import written
 from dpverify.symbolic.rules import find_rule
 
 _MOST_DEGREE = 14

@@ -11,22 +11,17 @@ import sympy
 
 from dpverify.ledger.records import ORDERS, RelationToDerived
 from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, unguarded, without_letters
-from dpverify.symbolic.derive.divided import divided
-from dpverify.symbolic.derive.local_values import without_local_values
-from dpverify.symbolic.derive.prepare import prepared
-from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.shown import shown_relations
+from dpverify.symbolic.derive.integers import divided
+from dpverify.symbolic.derive.preparation import prepared, without_local_values
+from dpverify.symbolic.derive.setting import Setting, shown_relations
 from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, Step, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
-from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Range, Variable
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.translation import compile_expr, sympy_conditions, sympy_sides, sympy_symbols
 from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.equality import are_equal
-from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.growth import NoMonomialsError
-from dpverify.symbolic.prove.orders import OrderProof, bounded
-from dpverify.symbolic.prove.places import Occurrence
+from dpverify.symbolic.prove.facts import Facts, Occurrence
+from dpverify.symbolic.prove.orders import NoMonomialsError, OrderProof, bounded
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
 from dpverify.symbolic.rules.base import Condition
 

@@ -11,9 +11,8 @@ from sympy.core.function import AppliedUndef
 from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.derive.conclude import conclude, letters_of_citations
 from dpverify.symbolic.derive.matching import Move, justified
-from dpverify.symbolic.derive.prepare import prepared
-from dpverify.symbolic.derive.setting import Setting, evaluate_step
-from dpverify.symbolic.derive.shown import check_shown, shown_relations
+from dpverify.symbolic.derive.preparation import prepared
+from dpverify.symbolic.derive.setting import Setting, check_shown, evaluate_step, shown_relations
 from dpverify.symbolic.derive.steps import (
     ALGEBRA,
     PREMISE,
@@ -26,12 +25,10 @@ from dpverify.symbolic.derive.steps import (
     Step,
     premise_of,
 )
-from dpverify.symbolic.expressions.ranges import AnyVector
-from dpverify.symbolic.expressions.whole_functions import AnyFunction
+from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, equal_termwise
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
-from dpverify.symbolic.prove.places import Occurrence
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, Occurrence
 from dpverify.symbolic.prove.signs import implied
 from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Instance

@@ -9,11 +9,11 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.derive.prepare import prepared
+from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import Cases, Derivation, Link
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import Points
+from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import value_at
 
 _FACTORS = (sympy.Rational(101, 100), sympy.Rational(99, 100))
@@ -30,7 +30,7 @@ class Perturbation:
     def judged(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
         """Whether the faulty chain is refused, at a point or since it has no certificate, and why; else its slack."""
         from dpverify.symbolic.certify.certificates import Certificate
-        from dpverify.symbolic.elaborate.judged import judged
+        from dpverify.symbolic.elaborate.examination import judged
 
         result = judged(self.derivation, Certificate(None), _POINTS, seed)
         for number, step in enumerate(result.steps):

@@ -10,7 +10,7 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import Variable
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides
 from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger, Relation
 
 ALGEBRA = "algebra"

@@ -8,7 +8,7 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.derive.cited import Cited
-from dpverify.symbolic.derive.referenced import Referenced
+from dpverify.symbolic.derive.define import Referenced
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise
 from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable
 from dpverify.symbolic.rules.base import Holds, substitute

@@ -1,13 +1,18 @@
-"""Formulas of proofs to sympy: abbreviations are expanded, and moments are named scalars."""
+"""Formulas of proofs to sympy, sympy expressions to the formula language of the records, and errors for authors.
+
+Abbreviations are expanded, and moments are named scalars. Sums of a claim that may be over no integers have a guard in
+sympy, which the text of a proof does not have; steps of the chain put it on and take it off.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import sympy
 
+from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import (
     BUILTINS,
     Bin,
@@ -25,9 +30,28 @@ from dpverify.ledger.formula import (
     walk,
     with_pi,
 )
-from dpverify.ledger.formula.errors import suggest
-from dpverify.symbolic.expressions.functions import Moment
-from dpverify.symbolic.expressions.to_sympy import FUNCTIONS, to_sympy
+from dpverify.ledger.statements import Statement
+from dpverify.symbolic.derive.define import meant_by
+from dpverify.symbolic.derive.steps import Derivation, Link, Step
+from dpverify.symbolic.expressions.functions import HOLE, Moment
+from dpverify.symbolic.expressions.translation import FUNCTIONS, sympy_sides, to_sympy
+
+
+class ProofError(ValueError):
+    """A line of a proof cannot be read as a step: which line, and what was tried."""
+
+    def __init__(self, where: str, line: int, text: str, problem: str) -> None:
+        super().__init__(where, line, text, problem)
+        self.where = where  # the proof or lemma
+        self.line = line  # from 1; 0 where it is not about one line
+        self.text = text
+        self.problem = problem
+
+    def __str__(self) -> str:
+        place = f"line {self.line}: " if self.line else ""
+        shown = f"{self.text}: " if self.text else ""
+        return f"{self.where}: {place}{shown}{self.problem}"
+
 
 MOST_ROUNDS = 12  # abbreviations within abbreviations
 PLAIN = {"moment"}  # functions that proofs have besides those of the records
@@ -123,3 +147,91 @@ def _with_functions(expr: Any, functions: Mapping[str, Any]) -> Any:
         return isinstance(node, sympy.core.function.AppliedUndef) and str(node.func) in known
 
     return expr.replace(is_plain, lambda node: known[str(node.func)](*node.args))
+
+
+_NAMES = {
+    "Log2": "log2",
+    "PopCount": "popcount",
+    "Bit": "bit",
+    "Mod": "mod",
+    "ceiling": "ceil",
+    "Binomial": "binomial",
+    "Moment": "moment",
+    "Norm": "norm",
+    "Inner": "dot",
+    "Max": "max",
+    "Min": "min",
+    "Abs": "abs",
+}
+
+_SIGNS = {sympy.Eq: "=", sympy.Ne: "!="}
+
+
+def text_of(expr: Any) -> str:
+    """Write an expression or a relation as a proof would; a function of an index by its term."""
+    return str(_plain(sympy.sympify(expr)))
+
+
+def _plain(expr: Any) -> Any:
+    """The expression with functions and sums under their names in the language."""
+    if isinstance(expr, sympy.Lambda):
+        return _plain(expr.expr)
+    if isinstance(expr, sympy.Eq | sympy.Ne):
+        return sympy.Symbol(f" {_SIGNS[type(expr)]} ".join(str(_plain(side)) for side in expr.args))
+    if isinstance(expr, sympy.Dummy):
+        return sympy.Symbol(expr.name)
+    if isinstance(expr, sympy.Sum):
+        body = _plain(expr.function)
+        for limit in expr.limits:
+            body = sympy.Function("sum")(body, *map(_plain, limit))
+        return body
+    if not expr.args or isinstance(expr, sympy.Piecewise):
+        return expr
+    arguments = [_plain(argument) for argument in expr.args]
+    if isinstance(expr, sympy.Function | sympy.Max | sympy.Min):
+        name = expr.func.__name__
+        return sympy.Function(_NAMES.get(name, name))(*arguments)
+    return expr.func(*arguments)
+
+
+RULE = "guarded-sum"
+
+
+def is_guard(link: Link) -> bool:
+    """Whether a step only puts a guard to a sum, or takes it off: it has no line."""
+    return isinstance(link, Step) and link.rule == RULE
+
+
+def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
+    """The chain from and to the sides of a statement with their guards, where it has them without."""
+    left, right = sympy_sides(statement)
+    meaning = meant_by(statement)
+    left = left if meaning is None else meaning.formula
+    steps = derivation.steps
+    start = derivation.start
+    if left is not None and left != start and _without_guards(left) == start:
+        steps = (*(Step(expr, "=", RULE, w, context=c) for _, expr, w, c in _guards(left)), *steps)
+        start = left
+    if right is not None and right != derivation.last and _without_guards(right) == derivation.last:
+        removed = list(_guards(right))[::-1]
+        steps = (*steps, *(Step(expr, "=", RULE, w, context=c) for expr, _, w, c in removed))
+    return replace(derivation, start=start, steps=steps)
+
+
+def _guards(expr: Any) -> Iterator[tuple[Any, Any, dict[str, Any], Any]]:
+    """Yield the expression before and after each guard is taken off, with the instance and the place."""
+    while guards := sorted(expr.atoms(sympy.Piecewise), key=str):
+        total = guards[0].args[0][0]
+        if not isinstance(total, sympy.Sum):
+            return
+        index, low, high = total.limits[0]
+        without = expr.xreplace({guards[0]: total})
+        where = {"f": sympy.Lambda(index, total.function), "lo": low, "hi": high}
+        yield expr, without, where, expr.xreplace({guards[0]: HOLE})
+        expr = without
+
+
+def _without_guards(expr: Any) -> Any:
+    for _, without, _, _ in _guards(expr):
+        expr = without
+    return expr

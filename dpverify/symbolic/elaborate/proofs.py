@@ -1,36 +1,110 @@
-"""The chain of a proof or lemma that is written as text, built from its records."""
+"""The chain of a proof or lemma that is written as text, built from its records.
+
+The two parts of an induction state what holds of their letters, and the expressions at their ends. A division with
+remainder is written as ``T = epochs*N + rest``.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
 
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import Compare, FormulaError, free_names
-from dpverify.ledger.proofs.book import ProofBook
-from dpverify.ledger.proofs.chains import INDUCTION, Chain, ChainLine, Reason, formulas_of, parse_chain
-from dpverify.ledger.proofs.records import Lemma, Proof
+from dpverify.ledger.proofs.book import Lemma, Proof, ProofBook
+from dpverify.ledger.proofs.chains import HYPOTHESIS, INDUCTION, Chain, ChainLine, Reason, formulas_of, parse_chain
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.define import define, hidden_letters, known_fact, meant_by
-from dpverify.symbolic.derive.divided import divided
-from dpverify.symbolic.derive.induction import by_induction
-from dpverify.symbolic.derive.referenced import refer
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, Step
-from dpverify.symbolic.elaborate.division import read_division
-from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.formulas import Abbreviations
-from dpverify.symbolic.elaborate.functions import function_symbols, letters_in_definitions, with_functions
-from dpverify.symbolic.elaborate.guards import with_guards
-from dpverify.symbolic.elaborate.inductions import InductionParts
-from dpverify.symbolic.elaborate.letters import Letters, is_law, letters_of, read_conditions, sampled, with_own
+from dpverify.symbolic.derive.define import define, hidden_letters, known_fact, meant_by, refer
+from dpverify.symbolic.derive.integers import Hypothesis, by_induction, divided
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Division, Link, Premise, Step
+from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError, with_guards
+from dpverify.symbolic.elaborate.letters import (
+    Letters,
+    function_symbols,
+    is_law,
+    letters_in_definitions,
+    letters_of,
+    read_conditions,
+    sampled,
+    with_functions,
+    with_own,
+)
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_definitions, to_relations
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, to_relations
+
+_NAME = "[A-Za-z][A-Za-z0-9_]*"
+_DIVISION = re.compile(
+    rf"(?P<letter>{_NAME}) = (?P<quotient>{_NAME})\*(?P<by>{_NAME}) \+ (?P<rest>{_NAME})"
+    rf"(?:, (?P=quotient) >= (?P<least>\d+))?(?:, (?P=rest) >= (?P<first>\d+))?"
+)
+
+
+def read_division(text: str) -> Division | None:
+    """Read a division; nothing where there is none, and a `ValueError` where it is written otherwise."""
+    if not text:
+        return None
+    match = _DIVISION.fullmatch(" ".join(text.split()))
+    if match is None:
+        raise ValueError(f"a division is written as T = epochs*N + rest, or T = epochs*N + rest, epochs >= 1: {text}")
+    letter, by, quotient, rest = (match[name] for name in ("letter", "by", "quotient", "rest"))
+    return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least=int(match["least"] or 0))
+
+
+LAST = "upto"  # the argument that says where an induction ends
+
+
+@dataclass(frozen=True)
+class InductionParts:
+    """An induction on a whole letter from a first number on, or up to a last one."""
+
+    letter: Any
+    first: Any
+    last: Any  # None where the letter runs for ever
+    hypothesis: Hypothesis
+
+    @staticmethod
+    def read(elaborator: Elaborator, old: Any, new: Any, line: ChainLine) -> InductionParts:
+        """Read the reason of a line that an induction proves: ``induction(t = 0)``, or with ``upto = k`` as well."""
+        assert line.reason is not None
+        values = {argument.name: argument.value for argument in line.reason.arguments}
+        last = values.pop(LAST, None)
+        if len(values) != 1 or not values.keys() <= elaborator.letters.symbols.keys():
+            raise elaborator.error(line, "an induction names its letter and the first number: induction(t = 0)")
+        ((name, first),) = values.items()
+        letter = elaborator.letters.symbols[name]
+        end = None if last is None else elaborator.expr(line, last)
+        hypothesis = Hypothesis(old, line.relation, new, letter=letter)
+        return InductionParts(letter, elaborator.expr(line, first), end, hypothesis)
+
+    def sides(self, value: Any) -> tuple[Any, Any]:
+        """What a part goes from and to."""
+        return self.hypothesis.sides(value)
+
+    def base(self, elaborator: Elaborator) -> Elaborator:
+        """What builds the base, which does not have the letter."""
+        inside = self._without_conditions(elaborator, "base")
+        symbols = {name: s for name, s in inside.letters.symbols.items() if s != self.letter}
+        return replace(inside, letters=replace(inside.letters, symbols=symbols))
+
+    def step(self, elaborator: Elaborator) -> Elaborator:
+        """What builds the step, which has the hypothesis."""
+        inside = self._without_conditions(elaborator, "step")
+        below = () if self.last is None else (sympy.Le(self.letter + 1, self.last, evaluate=False),)
+        letters = replace(inside.letters, conditions=(*inside.letters.conditions, *below))
+        return replace(inside, letters=letters, premises={HYPOTHESIS: self.hypothesis}, hypothesis=self.hypothesis)
+
+    def _without_conditions(self, elaborator: Elaborator, part: str) -> Elaborator:
+        """The same letters, and nothing that the claim grants of the letter itself."""
+        conditions = [c for c in elaborator.letters.conditions if self.letter not in c.free_symbols]
+        letters = replace(elaborator.letters, conditions=tuple(conditions))
+        return replace(elaborator, name=f"{elaborator.name}, {part}", letters=letters, premises={})
 
 
 def derivation_of(statement: Statement) -> Derivation:

@@ -13,22 +13,19 @@ from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import FormulaError, parse_relation, to_text
+from dpverify.ledger.proofs.book import GivenPremise
 from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
-from dpverify.ledger.proofs.records import GivenPremise
 from dpverify.symbolic.derive.cited import Cited
-from dpverify.symbolic.derive.induction import Hypothesis
+from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, Link, Premise, Step
-from dpverify.symbolic.elaborate.differences import differences
-from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.functions import only_used
-from dpverify.symbolic.elaborate.letters import Letters, read_conditions
-from dpverify.symbolic.elaborate.text import text_of
-from dpverify.symbolic.elaborate.unify import Where, unify
+from dpverify.symbolic.elaborate.formulas import ProofError, text_of
+from dpverify.symbolic.elaborate.letters import Letters, only_used, read_conditions
+from dpverify.symbolic.elaborate.unification import Where, differences, unify
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Range
-from dpverify.symbolic.expressions.to_sympy import to_relations
+from dpverify.symbolic.expressions.translation import to_relations
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE

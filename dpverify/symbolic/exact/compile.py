@@ -26,8 +26,7 @@ from dpverify.ledger.formula import (
 )
 from dpverify.symbolic.calculus.extrema import ExtremumValue
 from dpverify.symbolic.calculus.integrals import IntegralValue
-from dpverify.symbolic.exact import conversions, elementary, laws, noises, replaced
-from dpverify.symbolic.exact.growth import growth
+from dpverify.symbolic.exact import elementary, privacy_curves
 from dpverify.symbolic.exact.numbers import (
     MAX_BITS,
     OO,
@@ -39,12 +38,13 @@ from dpverify.symbolic.exact.numbers import (
     Value,
     compare,
     conjunction,
+    counted,
+    spend,
     to_value,
     working_precision,
 )
-from dpverify.symbolic.exact.series import Series
+from dpverify.symbolic.exact.series import Series, growth
 from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
-from dpverify.symbolic.exact.work import counted, spend
 from dpverify.symbolic.laws import functions as of_laws
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
@@ -63,22 +63,22 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "erf": elementary.erf,
     "tanh": elementary.tanh,
     "gamma": elementary.gamma,
-    "normal_cdf": laws.normal_cdf,
-    "laplace_delta": noises.laplace_delta,
-    "binomial_delta": noises.binomial_delta,
-    "gaussian_delta": laws.gaussian_delta,
-    "sampled_gaussian_delta": laws.sampled_gaussian_delta,
-    "gaussian_epsilon": laws.gaussian_epsilon,
-    "sampled_gaussian_epsilon": laws.sampled_gaussian_epsilon,
-    "batch_gaussian_delta": replaced.batch_gaussian_delta,
-    "batch_gaussian_epsilon": replaced.batch_gaussian_epsilon,
-    "replaced_gaussian_delta": replaced.replaced_gaussian_delta,
-    "replaced_gaussian_epsilon": replaced.replaced_gaussian_epsilon,
-    "sampled_gaussian_renyi": conversions.sampled_gaussian_renyi,
-    "renyi_delta": conversions.renyi_delta,
-    "renyi_epsilon": conversions.renyi_epsilon,
-    "zcdp_delta": conversions.zcdp_delta,
-    "zcdp_epsilon": conversions.zcdp_epsilon,
+    "normal_cdf": privacy_curves.normal_cdf,
+    "laplace_delta": privacy_curves.laplace_delta,
+    "binomial_delta": privacy_curves.binomial_delta,
+    "gaussian_delta": privacy_curves.gaussian_delta,
+    "sampled_gaussian_delta": privacy_curves.sampled_gaussian_delta,
+    "gaussian_epsilon": privacy_curves.gaussian_epsilon,
+    "sampled_gaussian_epsilon": privacy_curves.sampled_gaussian_epsilon,
+    "batch_gaussian_delta": privacy_curves.batch_gaussian_delta,
+    "batch_gaussian_epsilon": privacy_curves.batch_gaussian_epsilon,
+    "replaced_gaussian_delta": privacy_curves.replaced_gaussian_delta,
+    "replaced_gaussian_epsilon": privacy_curves.replaced_gaussian_epsilon,
+    "sampled_gaussian_renyi": privacy_curves.sampled_gaussian_renyi,
+    "renyi_delta": privacy_curves.renyi_delta,
+    "renyi_epsilon": privacy_curves.renyi_epsilon,
+    "zcdp_delta": privacy_curves.zcdp_delta,
+    "zcdp_epsilon": privacy_curves.zcdp_epsilon,
     **of_laws.FUNCTIONS,
 }
 

@@ -14,12 +14,14 @@ from dpverify.symbolic.exact.numbers import (
     ONE,
     ZERO,
     DomainError,
+    Meter,
     UndecidedError,
     Value,
+    WorkLimitError,
     exact_limit,
+    spend,
     to_ball,
 )
-from dpverify.symbolic.exact.work import Meter, WorkLimitError, spend
 
 _MAX_ROOT = 64
 _MOST_FACTORIAL = 1000

@@ -18,9 +18,10 @@ from dpverify.symbolic.exact.numbers import (
     DomainError,
     UndecidedError,
     Value,
+    WorkLimitError,
     exact_limit,
+    spend,
 )
-from dpverify.symbolic.exact.work import WorkLimitError, spend
 
 Env: TypeAlias = dict[str, Any]
 Closure: TypeAlias = Callable[[Env], Value]

@@ -1,7 +1,8 @@
-"""What the variables of a derivation are: numbers of a range, vectors, random variables, positions of set bits.
+"""What the variables of a derivation are: numbers of a range, vectors, random variables, set bits, or functions.
 
 Each has a value at a sample point, computed exactly from the numbers drawn before it; rules ask for the declaration:
-Jensen may be used for any random variable, the law of a Gaussian norm only for one that is declared to be that.
+Jensen may be used for any random variable, the law of a Gaussian norm only for one that is declared to be that. A
+function of integers is any function, or one that a formula computes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dpverify.symbolic.exact.numbers import (
     to_fraction,
     to_value,
 )
-from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.translation import compile_expr
 
 
 class Declared(Protocol):
@@ -303,3 +304,59 @@ def _holds(test: Any, env: Mapping[str, Value]) -> bool:
         return test(dict(env)) is True
     except EvaluationError:
         return False
+
+
+@dataclass(frozen=True)
+class AnyFunction:
+    """Declares a function symbol to be any function of whole numbers; it has a value everywhere."""
+
+    arity: int = 1
+
+    def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
+        """Draw small rationals, the same ones for the same arguments."""
+        return _Drawn(rng.random())
+
+
+class _Drawn(Datum):
+    def __init__(self, seed: float) -> None:
+        self.seed = seed
+
+    def __call__(self, *args: Value) -> Value:
+        rng = Random(f"{self.seed} {_whole(args)}")
+        return fmpq(rng.randint(-9, 9), rng.choice((1, 2, 3)))
+
+
+@dataclass(frozen=True)
+class FunctionOf:
+    """Declares a function symbol to have the values of a formula, which may apply the function itself."""
+
+    name: str
+    parameters: tuple[Any, ...]  # symbols for the whole arguments
+    value: Any
+
+    @property
+    def arity(self) -> int:
+        """Number of arguments."""
+        return len(self.parameters)
+
+    def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
+        """Take the numbers and functions of the point that are drawn before it."""
+        return _Computed(self, numbers_of(point))
+
+
+class _Computed(Datum):
+    def __init__(self, function: FunctionOf, env: dict[str, Any]) -> None:
+        self.names = [parameter.name for parameter in function.parameters]
+        self.value = compile_expr(function.value)
+        self.env = env | {function.name: self}
+        self.known: dict[tuple[int, ...], Value] = {}
+
+    def __call__(self, *args: Value) -> Value:
+        at = (int(ctx.prec), *_whole(args))
+        if at not in self.known:
+            self.known[at] = self.value(self.env | dict(zip(self.names, args, strict=True)), int(ctx.prec))
+        return self.known[at]
+
+
+def _whole(args: tuple[Value, ...]) -> tuple[int, ...]:
+    return tuple(elementary.as_int("a function of whole numbers", f"argument {k}", a) for k, a in enumerate(args, 1))

@@ -15,10 +15,11 @@ from dpverify.symbolic.exact.numbers import (
     DomainError,
     UnsupportedError,
     Value,
+    WorkLimitError,
+    spend,
     to_ball,
     working_precision,
 )
-from dpverify.symbolic.exact.work import WorkLimitError, spend
 from dpverify.symbolic.laws import law
 from dpverify.symbolic.laws.components import (
     Component,

@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from dpverify.symbolic.exact.numbers import OO, ZERO, DomainError, UndecidedError, Value, to_ball
-from dpverify.symbolic.exact.work import charged, spend
+from dpverify.symbolic.exact.numbers import OO, ZERO, DomainError, UndecidedError, Value, charged, spend, to_ball
 
 _PARTS_OF_A_TERM = 4
 

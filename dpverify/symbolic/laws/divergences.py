@@ -8,10 +8,19 @@ from typing import TypeAlias
 from flint import arb
 
 from dpverify.symbolic.exact import elementary
-from dpverify.symbolic.exact.laws import least_epsilon, need
-from dpverify.symbolic.exact.numbers import OO, ZERO, UnsupportedError, Value, to_ball, working_precision
-from dpverify.symbolic.exact.work import WorkLimitError, charged, spend
-from dpverify.symbolic.laws import lines, tails
+from dpverify.symbolic.exact.numbers import (
+    OO,
+    ZERO,
+    UnsupportedError,
+    Value,
+    WorkLimitError,
+    charged,
+    spend,
+    to_ball,
+    working_precision,
+)
+from dpverify.symbolic.exact.privacy_curves import least_epsilon, need
+from dpverify.symbolic.laws import intervals, lines
 from dpverify.symbolic.laws.components import Normal, same
 from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells, pieces
 from dpverify.symbolic.laws.law import Law, LineLaw, paired
@@ -200,7 +209,7 @@ def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
 def _atoms(first: LineLaw, second: LineLaw, width: arb) -> tuple[list[Atom], arb]:
     outside = (2 * arb(2) ** -_REACH).upper()
     if first.is_discrete:
-        low, high = tails.window(first)
+        low, high = intervals.window(first)
         others = second.atoms(low, high)
         atoms = []
         for point, value in first.atoms(low, high).items():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.ledger.formula import Formula
-from dpverify.ledger.formula.signatures import SIGNATURES
+from dpverify.ledger.formula.tree import SIGNATURES
 from dpverify.symbolic.exact.numbers import Value
 from dpverify.symbolic.laws import build, divergences, law, moments
 from dpverify.symbolic.laws.law import LawPair

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 
 from flint import arb, fmpq
 
-from dpverify.symbolic.exact.numbers import ONE, ZERO, Datum, DomainError, UndecidedError, Value, to_ball
-from dpverify.symbolic.exact.work import WorkLimitError, spend
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    Datum,
+    DomainError,
+    UndecidedError,
+    Value,
+    WorkLimitError,
+    spend,
+    to_ball,
+)
 from dpverify.symbolic.laws.components import Component, Finite, OnIntegers
 
 MOST_POINTS = 200_000

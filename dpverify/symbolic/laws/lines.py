@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 from flint import acb, arb, fmpq
 
-from dpverify.symbolic.exact.numbers import OO, DomainError, UnsupportedError, Value, to_ball
-from dpverify.symbolic.exact.work import spend
+from dpverify.symbolic.exact.numbers import OO, DomainError, UnsupportedError, Value, spend, to_ball
 from dpverify.symbolic.laws.components import (
     Component,
     DiscreteLaplace,
@@ -22,9 +21,20 @@ from dpverify.symbolic.laws.components import (
     Normal,
     same,
 )
-from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, pieces, signed_cells, terms_at
+from dpverify.symbolic.laws.intervals import (
+    REACH,
+    RatioCell,
+    RatioPiece,
+    ends,
+    joint,
+    pieces,
+    signed_cells,
+    terms_at,
+    up_to,
+    widened,
+    window,
+)
 from dpverify.symbolic.laws.law import LineLaw
-from dpverify.symbolic.laws.tails import REACH, ends, joint, up_to, widened, window
 
 Integrand: TypeAlias = Callable[[acb, acb], acb]
 """A function of both log densities."""

@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 from flint import arb, fmpz_poly
 
-from dpverify.symbolic.exact.numbers import UnsupportedError
-from dpverify.symbolic.exact.work import WorkLimitError, spend
+from dpverify.symbolic.exact.numbers import UnsupportedError, WorkLimitError, spend
 from dpverify.symbolic.laws.components import whole
 
 UNIT = 96  # bits of a probability

@@ -8,8 +8,16 @@ from collections.abc import Sequence
 from flint import arb, fmpq
 
 from dpverify.symbolic.exact import elementary
-from dpverify.symbolic.exact.numbers import ONE, ZERO, DomainError, UnsupportedError, Value, to_ball, working_precision
-from dpverify.symbolic.exact.work import spend
+from dpverify.symbolic.exact.numbers import (
+    ONE,
+    ZERO,
+    DomainError,
+    UnsupportedError,
+    Value,
+    spend,
+    to_ball,
+    working_precision,
+)
 from dpverify.symbolic.laws.components import Component, Exponential, Finite, Laplace, Normal, OnIntegers, Uniform
 from dpverify.symbolic.laws.divergences import BITS
 from dpverify.symbolic.laws.law import Law, as_line

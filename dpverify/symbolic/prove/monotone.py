@@ -9,8 +9,7 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import inner_sum
-from dpverify.symbolic.prove.facts import Facts, symbols_of
-from dpverify.symbolic.prove.places import Occurrence
+from dpverify.symbolic.prove.facts import Facts, Occurrence, symbols_of
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _RISING = (sympy.exp, sympy.floor, sympy.ceiling, sympy.erf, sympy.Max, sympy.Min)

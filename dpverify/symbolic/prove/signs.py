@@ -11,7 +11,7 @@ from typing import Any
 import sympy
 
 from dpverify.symbolic.exact.numbers import EvaluationError
-from dpverify.symbolic.expressions.from_sympy import compile_expr
+from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.atoms import atoms_of, facts_about, facts_between
 from dpverify.symbolic.prove.canonical import common_denominator, expanded
 from dpverify.symbolic.prove.certificate import combine

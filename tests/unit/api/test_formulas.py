@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 import dpverify as dv
-from dpverify.api.choice import chosen_statement
+from dpverify.api.conditions import chosen_statement
 from dpverify.ledger import Specs
 from dpverify.ledger.formula import Call, parse_relation, walk
 from dpverify.ledger.records import ORDERS

@@ -11,9 +11,9 @@ import pytest
 
 from dpverify.api import judged_today as module
 from dpverify.api.judged_today import judged_today
-from dpverify.api.recorded_verdicts import recorded_run
+from dpverify.api.verdicts import recorded_run
 from dpverify.cache_files import default_store, keep
-from dpverify.harness.finished.inputs import Inputs
+from dpverify.harness.finished import Inputs
 from dpverify.ledger import ClaimSpec, Specs, bundled_specs, load_specs
 from dpverify.ledger.load import bundled
 from dpverify.ledger.results import Run

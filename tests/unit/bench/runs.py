@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from dpverify.bench.case import BenchCase, Forms, Target
 from dpverify.bench.measure import FormTimes, Measured
-from dpverify.bench.records import Bench, BenchInfo, CaseRecord
+from dpverify.bench.results import Bench, BenchInfo, CaseRecord
 from dpverify.bench.run import case_record
 
 Seconds = Mapping[str, Sequence[float]]

@@ -10,7 +10,7 @@ from scipy import stats
 
 from dpverify.bench.compare import ALPHA, compare, holm, rank_test, shift_interval, without_counterpart
 from dpverify.bench.measure import YARDSTICK
-from dpverify.bench.records import Bench
+from dpverify.bench.results import Bench
 from dpverify.bench.run import USUAL
 from tests.for_each import for_each
 from tests.unit.bench.runs import Seconds, bench, case, record

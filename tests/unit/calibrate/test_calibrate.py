@@ -16,10 +16,10 @@ from dpverify.calibrate.calibrate import calibrate
 from dpverify.calibrate.command import summary
 from dpverify.calibrate.records import CalibrateRequest, Calibration
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting import algorithm_2_definition as definition
-from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
+from dpverify.papers.tran2022.accounting import algorithm_2_sums as definition
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import largest_sum
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, largest_weight, unit_noise
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
+from dpverify.papers.tran2022.algorithms.scales import printed_v
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import certify
 from tests.for_each import for_each

@@ -8,7 +8,7 @@ from pathlib import Path
 import dpverify as dv
 from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.records import Calibration
-from dpverify.report.pages.front import read_front_page
+from dpverify.report.pages.repository import read_front_page
 
 SPECS = Path(__file__).parents[3] / "specs"
 TEXT = " ".join(" ".join(finding.text.split()) for finding in read_front_page(SPECS).finding)

@@ -17,8 +17,8 @@ from dpverify.calibrate.growing import GrowingCalibration, GrowingRequest, budge
 from dpverify.compare.experiments.experiment import DELTA
 from dpverify.compare.experiments.table_methods import trial_of
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.wang2019.accounting.growing import agd_parameters
-from dpverify.papers.wang2019.algorithms.dp_agd import DpAgd
+from dpverify.papers.wang2019.accounting.runs import agd_parameters
+from dpverify.papers.wang2019.algorithms.baselines import DpAgd
 from dpverify.privacy.growing_budget import budget_epsilon
 from dpverify.privacy.participation import Bounds
 from dpverify.problems.logistic import LogisticRegression

@@ -12,7 +12,7 @@ import dpverify as dv
 from dpverify.calibrate.batches import BatchCalibration
 from dpverify.calibrate.records import Calibration
 from dpverify.kernels.check import ArgumentError
-from dpverify.privacy.events import steps_of_event
+from dpverify.privacy.accounting import steps_of_event
 from tests.for_each import for_each
 from tests.unit.calibrate.test_by_name import MORE, TREES
 

@@ -18,8 +18,8 @@ from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
 from dpverify.privacy.audit.audit import audit
-from dpverify.privacy.audit.draws import Elsewhere
 from dpverify.privacy.audit.records import AuditResult, Law
+from dpverify.privacy.audit.sampling import Elsewhere
 from tests.unit.harness.run.test_cluster import at_block, running
 
 KILLS = 4

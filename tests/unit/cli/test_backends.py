@@ -27,7 +27,7 @@ def test_the_process_has_loaded_the_checks_of_the_claims_and_ends(monkeypatch: p
         assert pool is not None
         loaded = pool.submit(_loaded).result()
         assert "dpverify.papers.tran2022.trees.checks.compose" in loaded
-        assert "dpverify.papers.tran2022.run_time.checks.run_time" not in loaded
+        assert "dpverify.papers.tran2022.run_time.checks.run_time_counts" not in loaded
         (child,) = set(multiprocessing.active_children()) - set(before)
     assert set(threading.enumerate()) <= threads, "nothing is left that could complain when Python ends"
     child.join(10)

@@ -11,8 +11,8 @@ from dpverify.bench import case as cases
 from dpverify.bench import run as running
 from dpverify.bench.case import BenchCase, Group, Target
 from dpverify.bench.measure import FormTimes, Measured
-from dpverify.bench.records import Bench
 from dpverify.bench.report.page import check_bench
+from dpverify.bench.results import Bench
 from dpverify.cli import main
 from dpverify.ledger.records import encode
 from tests.for_each import for_each

@@ -11,7 +11,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.ledger.errors import SpecError
-from dpverify.ledger.outside import outside_papers
+from dpverify.ledger.load import outside_papers
 from tests.for_each import for_each
 from tests.unit.one_core import one_core
 

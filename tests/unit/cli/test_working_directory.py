@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.selftest.children import _close, _launcher
+from dpverify.selftest.detection import _close, _launcher
 
 NAMES = """
 asyncio concurrent flint hashlib hypothesis json logging matplotlib mpmath mpyc msgspec

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpverify.compare import run as comparisons
-from dpverify.compare.experiments import table_data as tables
-from dpverify.papers.wang2019.algorithms.dp_agd import CHOICES
+from dpverify.compare.experiments import tables
+from dpverify.papers.wang2019.algorithms.baselines import CHOICES
 from dpverify.papers.zhang2021.algorithms.dpageem import HANDED
 from dpverify.problems import images
 from dpverify.problems.sampled_run import BATCHES, OUTPUT

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
-from dpverify.conform.replay.devices import on_host
+from dpverify.conform.guarded import on_host
 
 Array = Any
 SIGMA, CLIP, BATCH, N = 1.9, 0.7, 8, 64  # no powers of two, by which float32 stays float32

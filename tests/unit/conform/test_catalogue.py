@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer
-from dpverify.conform.beside import Given, given
-from dpverify.conform.catalogue import judge
+from dpverify.conform.catalogue import Given, given, judge
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, N, dp_sgd, mistakes, poisson, promise, right, tree
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
-from dpverify.conform.causes import CORRELATIONS, faults, subject
+from dpverify.conform.report import CORRELATIONS, faults, subject
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import (
     BATCH,

@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, conformance
-from dpverify.conform.guarded import playing
-from dpverify.conform.replay.devices import card_name, on_host, tf32_note
-from dpverify.conform.replay.sources import global_generators_kept
-from dpverify.conform.replay.tape import Tape
+from dpverify.conform.guarded import card_name, on_host, playing, tf32_note
+from dpverify.conform.replay.generators import Tape, global_generators_kept
 from dpverify.kernels.check import ArgumentError
 from tests.for_each import for_each
 from tests.unit.conform.backends import mistakes_torch, right_torch

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dpverify.conform import PrivateOptimizer, Promise, conformance
-from dpverify.conform.replay.krylov import solve_noise
+from dpverify.conform.state import solve_noise
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import BATCH, PROMISE, Array, clipped, dp_sgd, normal, reuses
 

@@ -13,7 +13,7 @@ import pytest
 from dpverify.cli import main
 from dpverify.conform import Conformance, PrivateOptimizer, conformance, results, sensitivity
 from dpverify.conform import run as tests
-from dpverify.conform.replay import tape
+from dpverify.conform.replay import generators
 from tests.for_each import for_each
 from tests.unit.conform.catalogue import promise
 
@@ -44,7 +44,7 @@ REPLACEMENTS: dict[str, Callable[[], object]] = {
     "dpverify.conform.run.noise_tests": lambda: setattr(tests, "noise_tests", nothing),
     "dpverify.conform.sensitivity.worst_neighbours": lambda: with_code(sensitivity.worst_neighbours, nothing),
     "dpverify.conform.results.ConformanceTest.__init__": lambda: setattr(results.ConformanceTest, "__init__", passing),
-    "dpverify.conform.replay.tape.Tape.standard_normal": lambda: delattr(tape.Tape, "standard_normal"),
+    "dpverify.conform.replay.generators.Tape.standard_normal": lambda: delattr(generators.Tape, "standard_normal"),
 }
 
 

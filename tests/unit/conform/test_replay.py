@@ -17,9 +17,8 @@ import pytest
 
 from dpverify.conform import Conformance, PrivateOptimizer, conformance
 from dpverify.conform.guarded import playing
+from dpverify.conform.replay.generators import Tape, global_generators_kept, used_generators
 from dpverify.conform.replay.patches import rerouted
-from dpverify.conform.replay.sources import global_generators_kept, used_generators
-from dpverify.conform.replay.tape import Tape
 from tests.unit.conform.backends import BACKENDS
 from tests.unit.conform.catalogue import BATCH, CLIP, SIGMA, clipped, mistakes, promise, right
 
@@ -135,7 +134,7 @@ def test_no_library_is_loaded_for_its_noise() -> None:
     code = """
 import sys
 from dpverify.conform.guarded import playing
-from dpverify.conform.replay.tape import Tape
+from dpverify.conform.replay.generators import Tape
 with playing(Tape([])):
     pass
 assert not {"torch", "jax"} & sys.modules.keys()

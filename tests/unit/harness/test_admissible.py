@@ -11,7 +11,7 @@ import pytest
 
 from dpverify.harness import BUDGETS, Budget, ExhaustiveCheck, PaperChecks, Property, TrueNeighbour
 from dpverify.harness.admissible import admitted, unmet_conditions
-from dpverify.harness.context import Context, as_point
+from dpverify.harness.checks import Context, as_point
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs

@@ -14,7 +14,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.ranges import real
-from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_symbols
 
 
 def run(check: CitedDerivationCheck | DerivationCheck, statement: Statement) -> CheckResult:

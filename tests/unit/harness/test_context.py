@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import Context
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger.statements import Statement
 
 

@@ -13,7 +13,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import known_fact
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_symbols
 from tests.for_each import for_each
 
 SPECS = """

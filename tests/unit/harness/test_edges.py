@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, SearchCheck
-from dpverify.harness.edges import edge_at, with_edge
+from dpverify.harness.exact_results import edge_at, with_edge
 from dpverify.harness.run.judge import judge
 from dpverify.ledger import Specs, load_specs
 from dpverify.ledger.errors import SpecError

@@ -10,7 +10,7 @@ from dpverify.harness.formula_search import FormulaSearch, short_sums
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
 from dpverify.symbolic.exact.evaluate import evaluate
-from dpverify.symbolic.exact.work import Meter, WorkLimitError
+from dpverify.symbolic.exact.numbers import Meter, WorkLimitError
 from tests.for_each import for_each
 from tests.unit.harness.formulas import formula, judged
 

@@ -10,8 +10,7 @@ import pytest
 
 from dpverify.harness import BUDGETS, Check, Context, ExhaustiveCheck, Outcome, Planted, SearchCheck, TrueNeighbour
 from dpverify.harness import neighbours as module
-from dpverify.harness.planted import Rule
-from dpverify.harness.sides import Prober
+from dpverify.harness.sides import Prober, Rule
 from dpverify.ledger.formula import parse
 from dpverify.ledger.records import Relation
 from dpverify.ledger.results import CheckResult

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.planted import Planted, moved_side
+from dpverify.harness.sides import Planted, moved_side
 from dpverify.ledger.formula import parse
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each

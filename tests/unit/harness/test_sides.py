@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
-from dpverify.harness.context import Point
+from dpverify.harness.checks import Point
 from dpverify.harness.sides import Prober, used_up
 from dpverify.ledger.formula import Bin, Num, parse
 from dpverify.ledger.results import Number

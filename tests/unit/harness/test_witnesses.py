@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import Point
-from dpverify.harness.context import as_point
-from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, linear, shown_by
+from dpverify.harness.checks import as_point
 from tests.for_each import for_each
 
 ONE = Fraction(1)

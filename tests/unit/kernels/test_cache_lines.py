@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.kernels import cache_lines as module
-from dpverify.kernels.cache_lines import write_row
+from dpverify.kernels import vector as module
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.numba_internals import LINE
+from dpverify.kernels.vector import write_row
 from tests.for_each import for_each
 
 

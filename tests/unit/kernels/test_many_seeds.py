@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from dpverify.kernels import many_seeds as module
+from dpverify.kernels import tape as module
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
-from dpverify.kernels.many_seeds import next_half, shuffle_from, words_of_seeds
 from dpverify.kernels.normal import Words, take_words, wrapping
-from dpverify.kernels.tape import generator, shuffle
+from dpverify.kernels.tape import generator, next_half, shuffle, shuffle_from, words_of_seeds
 from dpverify.kernels.typing import Indices
 from tests.for_each import for_each
 

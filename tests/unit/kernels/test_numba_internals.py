@@ -12,7 +12,7 @@ from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import NullCache
 from numba.extending import is_jitted
 
-from dpverify.kernels import cache_lines, numba_internals, tape
+from dpverify.kernels import numba_internals, tape, vector
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.jit import for_types_of, inner_kernel, kernel, python_of
 from dpverify.kernels.normal import fill_normal_from, take_words
@@ -111,13 +111,13 @@ def expectations() -> bool:
 
 def prefetch() -> bool:
     values = np.arange(16.0)
-    cache_lines.prefetch_row(values, np.uint64(0), np.uint64(16))  # compiled anew for each release: it is in the key
+    vector.prefetch_row(values, np.uint64(0), np.uint64(16))  # compiled anew for each release: it is in the key
     return np.array_equal(values, np.arange(16.0))
 
 
 def stores_around_the_caches() -> bool:
     values = np.zeros(64)
-    cache_lines.write_row(values, 3, np.arange(40.0))
+    vector.write_row(values, 3, np.arange(40.0))
     return np.array_equal(values[3:43], np.arange(40.0))
 
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from dpverify.kernels.clipping import pad_rows
+from dpverify.kernels.clipping import pad_rows, recursive_sum
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.recursive import recursive_sum
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.example_gradients import clipped
 from tests.for_each import for_each

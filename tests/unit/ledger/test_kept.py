@@ -12,11 +12,10 @@ import pytest
 
 from dpverify import cache_files
 from dpverify.cache_files import Snapshot, default_store, keep
-from dpverify.ledger import SpecError, bundled_specs, load_specs
+from dpverify.ledger import SpecError, bundled_specs, files, load_specs
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import DefinitionsFile
-from dpverify.ledger.files import kept
-from dpverify.ledger.proofs.records import ProofsFile
+from dpverify.ledger.proofs.book import ProofsFile
 from dpverify.ledger.records import ClaimsFile, VerdictsFile
 from dpverify.ledger.specs import Specs
 
@@ -33,9 +32,9 @@ def folder(tmp_path: Path) -> Path:
 def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Folders whose records were kept, and so were read and checked."""
     folders: list[str] = []
-    keep_records = kept.keep_records
+    keep_records = files.keep_records
 
-    def noted(folder: str, key: str, records: kept.PaperRecords) -> None:
+    def noted(folder: str, key: str, records: files.PaperRecords) -> None:
         folders.append(folder)
         keep_records(folder, key, records)
 
@@ -101,29 +100,29 @@ def test_files_that_break_a_rule_are_checked_each_time(folder: Path, parsed: lis
 
 def test_other_rules_check_again(folder: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     load_specs(folder)
-    monkeypatch.setattr(kept, "_rules", lambda: Snapshot("another version of the ledger", 0))
+    monkeypatch.setattr(files, "_rules", lambda: Snapshot("another version of the ledger", 0))
     load_specs(folder)
     assert parsed == ["toy2024", "toy2024"]
 
 
 def test_the_rules_are_the_code_of_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = tmp_path / "ledger"
-    shutil.copytree(kept.PACKAGE, copy)
-    for file in kept.PACKAGE.parent.glob("*.py"):
+    shutil.copytree(files.PACKAGE, copy)
+    for file in files.PACKAGE.parent.glob("*.py"):
         shutil.copy(file, tmp_path)
-    monkeypatch.setattr(kept, "PACKAGE", copy)
-    digests = [kept._rules.__wrapped__().digest]
+    monkeypatch.setattr(files, "PACKAGE", copy)
+    digests = [files._rules.__wrapped__().digest]
     for file in (copy / "formula" / "parse.py", tmp_path / "foreign.py"):
         file.write_text("# another one\n", encoding="utf-8")
-        digests.append(kept._rules.__wrapped__().digest)
-    assert digests[0] == kept._rules().digest
+        digests.append(files._rules.__wrapped__().digest)
+    assert digests[0] == files._rules().digest
     assert len(set(digests)) == 3
 
 
 def test_what_rules_newer_than_this_process_accept_is_not_kept(
     folder: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache_files, "LOADED_AT", kept._rules().changed_at)
+    monkeypatch.setattr(cache_files, "LOADED_AT", files._rules().changed_at)
     load_specs(folder)
     load_specs(folder)
     assert parsed == ["toy2024", "toy2024"]
@@ -134,16 +133,16 @@ def test_records_that_json_would_change_are_not_kept(folder: Path) -> None:
     claims = ClaimsFile(paper=spec.info, symbols={}, claim=[])
     strange = msgspec.structs.replace(claims, paper=msgspec.structs.replace(spec.info, title=float("inf")))
     for key, file in (("plain", claims), ("strange", strange)):
-        records = kept.PaperRecords(
+        records = files.PaperRecords(
             claims=file,
             verdicts=VerdictsFile(),
             definitions=DefinitionsFile(),
             proofs=ProofsFile(),
             chapters=ChaptersFile(),
         )
-        kept.keep_records("toy2024", key, records)
-    assert kept.recall_records("toy2024", "plain") is not None
-    assert kept.recall_records("toy2024", "strange") is None
+        files.keep_records("toy2024", key, records)
+    assert files.recall_records("toy2024", "plain") is not None
+    assert files.recall_records("toy2024", "strange") is None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.ledger import SpecError, Specs, bundled_specs, check_specs, load_specs
-from dpverify.ledger.files.tables import MAX_BYTES
+from dpverify.ledger.files import MAX_BYTES
 from dpverify.ledger.formula import to_text
 from tests.for_each import for_each
 

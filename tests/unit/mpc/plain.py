@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.limits import MODULUS
+from dpverify.mpc.fixed_point import MODULUS
 from dpverify.privacy.ratio_noise import CELL_BITS, FIRST_BITS, PLACE_BITS, SMOOTH_BITS, noise_of, ratio_of
 
 DRAWN = FIRST_BITS + CELL_BITS + PLACE_BITS

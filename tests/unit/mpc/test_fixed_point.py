@@ -12,8 +12,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.fixed_point import DEVIATIONS, choose_scale, encode, largest_sigma
-from dpverify.mpc.limits import MODULUS, RANGE, Inside
+from dpverify.mpc.fixed_point import DEVIATIONS, MODULUS, RANGE, Inside, choose_scale, encode, largest_sigma
 from dpverify.mpc.noise import CHUNK, binomial_noise, own_noise
 from dpverify.mpc.session import Session
 from dpverify.privacy.binomial_noise import FINE_BITS, WHOLE_BITS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.mpc.limits import MOST_INSIDE, MOST_NUMBERS
+from dpverify.mpc.fixed_point import MOST_INSIDE, MOST_NUMBERS
 from dpverify.mpc.session import load_mpyc, start_runtime
 from tests.for_each import for_each
 from tests.unit.mpc.test_session import ends, running
@@ -62,7 +62,7 @@ def peers(mpyc: ModuleType) -> Any:
 
 
 def connect(peers: Any) -> tuple[Any, Transport]:
-    from dpverify.mpc.link import Link
+    from dpverify.mpc.links import Link
 
     link: Any = Link(peers)
     transport = Transport()
@@ -71,14 +71,14 @@ def connect(peers: Any) -> tuple[Any, Transport]:
 
 
 def greeting(peers: Any, party: int, said: bytes = SETTINGS) -> bytes:
-    from dpverify.mpc.link import HEADER, HELLO, PARTY
+    from dpverify.mpc.links import HEADER, HELLO, PARTY
 
     keys = b"k" * int(peers.runtime._prss_keys_from_peer(party))
     return PARTY.pack(party) + keys + HEADER.pack(HELLO, len(said)) + said
 
 
 def strangers(peers: Any) -> dict[str, bytes]:
-    from dpverify.mpc.link import FAILED, HEADER, HELLO, MOST_HELLO, PARTY
+    from dpverify.mpc.links import FAILED, HEADER, HELLO, MOST_HELLO, PARTY
 
     keys = b"k" * peers.runtime._prss_keys_from_peer(0)
     named = PARTY.pack(0) + keys
@@ -159,7 +159,7 @@ def test_a_stranger_that_says_nothing_is_dropped_for_further_ones(peers: Any) ->
 @for_each("mine", [True, False])
 def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool, mpyc: ModuleType) -> None:
     peers = make_peers(mpyc)
-    from dpverify.mpc.link import HEADER, OPENS
+    from dpverify.mpc.links import HEADER, OPENS
 
     link, transport = connect(peers)
     link.data_received(greeting(peers, 0))
@@ -182,7 +182,7 @@ def test_a_message_may_be_as_long_as_what_is_announced(numbers: int, mine: bool,
 @for_each("label", range(5))
 def test_messages_of_our_own_are_short(label: int, mpyc: ModuleType) -> None:
     peers = make_peers(mpyc)
-    from dpverify.mpc.link import HEADER, HELLO, MOST_HELLO
+    from dpverify.mpc.links import HEADER, HELLO, MOST_HELLO
 
     link, transport = connect(peers)
     link.data_received(greeting(peers, 0))
@@ -195,11 +195,11 @@ def test_messages_of_our_own_are_short(label: int, mpyc: ModuleType) -> None:
 def test_no_message_of_a_run_is_longer_than_the_limit(inside: str | None, size: int) -> None:
     """The limit is reached: 8 bytes a number, and 256 bits of 256 coordinates at a time."""
     body = (
-        "from dpverify.mpc import link\nfrom dpverify.mpc.limits import MOST_INSIDE\n"
-        "real, sizes = link.Link.send, [0]\n"
+        "from dpverify.mpc import links\nfrom dpverify.mpc.fixed_point import MOST_INSIDE\n"
+        "real, sizes = links.Link.send, [0]\n"
         "def kept(self, label, payload):\n"
-        "    if label > link.DONE: sizes.append(len(payload))\n    real(self, label, payload)\n"
-        "link.Link.send = kept\n"
+        "    if label > links.DONE: sizes.append(len(payload))\n    real(self, label, payload)\n"
+        "links.Link.send = kept\n"
         f"session.open_sum(np.arange({size}), inside={inside!r})\n"
         f"print(max(sizes) / 8 / max(MOST_INSIDE, {size}))"
     )

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from dpverify.mpc.limits import PartyError
+from dpverify.mpc.fixed_point import PartyError
 from dpverify.mpc.session import load_mpyc
 from tests.for_each import for_each
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.mpc.limits import PartyError
+from dpverify.mpc.fixed_point import PartyError
 from dpverify.mpc.processes import PartyProcesses, python_command
 from tests.for_each import for_each
 
@@ -96,6 +96,6 @@ def test_a_child_finds_dpverify_and_no_module_of_the_working_directory(
 ) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit('hostile')")
     monkeypatch.chdir(tmp_path)
-    command = python_command("import json, dpverify.mpc.limits; print(sys.argv[1:])", "word")
+    command = python_command("import json, dpverify.mpc.fixed_point; print(sys.argv[1:])", "word")
     assert command[:2] == [sys.executable, "-P"]
-    assert run(["import json, dpverify.mpc.limits; print(sys.flags.safe_path)"], step=0) == [[b"True"]]
+    assert run(["import json, dpverify.mpc.fixed_point; print(sys.flags.safe_path)"], step=0) == [[b"True"]]

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.limits import MODULUS
-from dpverify.mpc.ratio import CHUNK, MASK_BITS, compared, first_one, ratio_noise, shifted, unit_vector
-from dpverify.privacy.ratio_curve import MASKS
+from dpverify.mpc.fixed_point import MODULUS
+from dpverify.mpc.noise import CHUNK, MASK_BITS, compared, first_one, ratio_noise, shifted, unit_vector
 from dpverify.privacy.ratio_noise import (
     CELL_BITS,
     DEVIATION,
     FIRST_BITS,
+    MASKS,
     MOST,
     PLACE_BITS,
     SHIFT_BITS,

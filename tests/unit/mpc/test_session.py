@@ -25,7 +25,7 @@ pytest.importorskip("mpyc", reason="the extra mpc is not installed")
 PARTY = """
 import sys, time
 import numpy as np
-from dpverify.mpc.limits import PartyError
+from dpverify.mpc.fixed_point import PartyError
 from dpverify.mpc.session import Session
 index, ports = int(sys.argv[1]), [int(p) for p in sys.argv[2].split(",")]
 time.sleep({late})

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from dpverify.harness.run import discovery
-from dpverify.harness.run.discovery import IndexedFile, check_files, claims_in
+from dpverify.harness.run import registry
+from dpverify.harness.run.registry import IndexedFile, check_files, claims_in
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import Specs, load_specs
 from dpverify.papers import SEARCH_SECONDS, index, load
@@ -50,11 +50,11 @@ def test_a_file_that_the_index_does_not_know_is_asked(monkeypatch: pytest.Monkey
         asked.append(module)
         return ["lemma-3-7"]
 
-    monkeypatch.setattr(discovery, "claims_in", asks)
+    monkeypatch.setattr(registry, "claims_in", asks)
     known = dict(index().files)
-    stale = "dpverify.papers.wang2019.privacy.checks.variances"
+    stale = "dpverify.papers.wang2019.privacy.checks.theorems"
     known[stale] = IndexedFile("0" * 12, ["theorem-4-1-variance"])
-    checks = discovery.load_paper("wang2019", "dpverify.papers.wang2019", known)
+    checks = registry.load_paper("wang2019", "dpverify.papers.wang2019", known)
     assert checks is not None
     assert asked == [stale]
     assert "theorem-4-1-variance" not in checks.claims()

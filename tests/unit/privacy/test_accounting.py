@@ -4,11 +4,10 @@ import math
 
 import pytest
 
-from dpverify.privacy.accounting import epsilon, event, sigma
+from dpverify.privacy.accounting import epsilon, event, sigma, steps_of_event
 from dpverify.privacy.batches import BatchSteps
-from dpverify.privacy.events import steps_of_event
 from dpverify.privacy.gaussian import epsilon_of
-from dpverify.privacy.sampled import poisson_gaussian_epsilon
+from dpverify.privacy.subsampling import poisson_gaussian_epsilon
 from tests.for_each import for_each
 
 SETTINGS = [(1.0, 1e-5, 1000, 0.01), (0.7, 1e-6, 200, 0.05), (2.0, 1e-5, 10_000, 0.004), (5.0, 1e-3, 50, 0.5)]

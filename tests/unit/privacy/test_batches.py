@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tools.checks.seen_delta import seen_delta
+from dpverify.papers.tools.checks.privacy import seen_delta
 from dpverify.privacy.batches import (
     BatchSteps,
     batch_delta,

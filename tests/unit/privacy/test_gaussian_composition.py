@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from dpverify.privacy.gaussian_composition import composed_epsilon
-from dpverify.privacy.gaussian_safe import delta_ball
+from dpverify.privacy.gaussian_safe import composed_epsilon, delta_ball
 from tests.for_each import for_each
 
 DIGITS = 1e-12

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
-from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
+from dpverify.papers.wang2019.algorithms.baselines import AgdParameters, DpAgd
 from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.growing_budget import (

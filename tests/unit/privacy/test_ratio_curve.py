@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.privacy import ratio_curve as curve
+from dpverify.privacy import ratio_noise as curve
 from dpverify.privacy.binomial_noise import KNOTS, ORDERS
 from dpverify.privacy.conversions import improved_epsilon
 from dpverify.privacy.gaussian import delta_of

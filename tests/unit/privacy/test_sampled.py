@@ -7,7 +7,7 @@ import math
 import mpmath
 import pytest
 
-from dpverify.privacy.sampled import poisson_gaussian_epsilon, sampled_epsilon, sampled_rdp, sampled_std
+from dpverify.privacy.subsampling import poisson_gaussian_epsilon, sampled_epsilon, sampled_rdp, sampled_std
 from tests.for_each import for_each
 
 

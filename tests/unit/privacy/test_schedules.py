@@ -12,7 +12,7 @@ from dpverify.calibrate.guarantee import epsilon, sigma
 from dpverify.kernels.typing import Vector
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.participation import Bounds
-from dpverify.privacy.schedules import orders, truncated
+from dpverify.privacy.schedules import schedule
 from dpverify.privacy.schedules.bins import bins_lower, bins_upper
 from tests.for_each import for_each
 
@@ -116,7 +116,7 @@ def largest_number_pair(sigma: float, delta: float, change: float) -> Bounds:
         return np.asarray(both / both.sum(), np.float64)
 
     value = epsilon_of_densities(mixture(2.0), mixture(2.0 - change), delta)
-    return Bounds(orders.largest_number_lower(change, sigma, 2, 1, delta), value * (1.0 + 1e-4), exact=False)
+    return Bounds(schedule.largest_number_lower(change, sigma, 2, 1, delta), value * (1.0 + 1e-4), exact=False)
 
 
 def truncated_pair(noise: float, delta: float, examples: int, rate: float, most: int, other: float = -1.0) -> float:
@@ -190,7 +190,7 @@ def test_each_schedule_lies_between_concrete_pairs_and_what_is_known(subtests: p
     assert plain.upper < truncated_pair(0.5, delta, 4, 0.5, 1)  # to account as if nothing were cut is wrong
     exact = [math.fsum(math.comb(9, k) * 0.3**k * 0.7 ** (9 - k) for k in range(b + 1, 10)) for b in range(10)]
     for largest, chance in enumerate(exact):
-        assert chance <= truncated.chance_above(9, 0.3, largest) * (1.0 + 1e-12) <= chance * (1.0 + 1e-9) + 1e-290
+        assert chance <= schedule.chance_above(9, 0.3, largest) * (1.0 + 1e-12) <= chance * (1.0 + 1e-9) + 1e-290
     for how in HOW:
         with subtests.test("noise", **how):
             check_noise(how)

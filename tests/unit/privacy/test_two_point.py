@@ -8,8 +8,13 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from dpverify.privacy.conversions import classic_epsilon, tight_epsilon
-from dpverify.privacy.two_point import near_worst_laws, two_point_delta, two_point_divergence
+from dpverify.privacy.conversions import (
+    classic_epsilon,
+    near_worst_laws,
+    tight_epsilon,
+    two_point_delta,
+    two_point_divergence,
+)
 from tests.for_each import for_each
 
 

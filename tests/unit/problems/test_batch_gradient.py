@@ -4,9 +4,8 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.problems import batch_gradient as module
-from dpverify.problems.batch_gradient import BatchGradient, line_losses
-from dpverify.problems.logistic import LogisticRegression, psi_slope
+from dpverify.problems import logistic as module
+from dpverify.problems.logistic import BatchGradient, LogisticRegression, line_losses, psi_slope
 from dpverify.problems.rows import scale_rows
 from tests.for_each import for_each
 

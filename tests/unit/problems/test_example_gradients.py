@@ -5,9 +5,8 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.example_gradients import ExampleGradients
-from dpverify.problems.logistic import LogisticRegression, psi_slope
+from dpverify.problems.logistic import LogisticRegression, RecursiveGradient, psi_slope
 from dpverify.problems.rows import scale_rows
 from tests.for_each import for_each
 

@@ -6,7 +6,7 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import is_kernel, kernel
 from dpverify.kernels.typing import Vector
-from dpverify.problems import gradient_of_examples as module
+from dpverify.problems import stepped_run as module
 
 
 @kernel

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.problems.plateau import Plateau
+from dpverify.problems.nonconvex_losses import Plateau
 from tests.for_each import for_each
 
 LOSSES = Plateau(Fraction(2), Fraction(3, 2), Fraction(1, 2))

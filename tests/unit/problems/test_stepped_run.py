@@ -11,8 +11,7 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems import stepped_run as module
-from dpverify.problems.gradient_of_examples import IndexGradient
-from dpverify.problems.stepped_run import FunctionRun
+from dpverify.problems.stepped_run import FunctionRun, IndexGradient
 from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 

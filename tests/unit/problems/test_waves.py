@@ -5,7 +5,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
-from dpverify.problems.waves import RegionConstants, Waves, certified_shares
+from dpverify.problems.nonconvex_losses import RegionConstants, Waves, certified_shares
 from tests.for_each import for_each
 
 U = np.linspace(1e-3, 80.0, 400_001)

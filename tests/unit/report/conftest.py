@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from dpverify.ledger.results import Run
-from dpverify.report.pages.write import render
+from dpverify.report.pages.write import render_report as render
 from tests.unit.report.sample import PAPER, sample_run
 
 

@@ -13,8 +13,7 @@ from dpverify.ledger.load import bundled
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Verdict
 from dpverify.ledger.results import Result, decode
 from dpverify.report.collect import by_claim, said_alike
-from dpverify.report.explain import LONGEST, Explained, explained_lines, print_explained
-from dpverify.report.text.summary import LINES, shares
+from dpverify.report.explain import LINES, LONGEST, Explained, explained_lines, print_explained, shares
 from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
 

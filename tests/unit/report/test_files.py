@@ -14,10 +14,10 @@ from dpverify.bench.report.page import recorded_bench
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
 from dpverify.compare.page import COMPARISON_PAGE
 from dpverify.report.collect import ReportError
-from dpverify.report.pages.folder import UpdatePlan, finish, update
+from dpverify.report.folder import UpdatePlan, finish, update
 from dpverify.report.pages.write import check, read_runs
 from dpverify.report.words import GENERATED
-from dpverify.selftest.pages.rates import RATES_PAGE
+from dpverify.selftest.pages import RATES_PAGE
 from tests.for_each import for_each
 
 OLD = {"a.md": "old a", "sub/b.md": "old b", "gone/c.md": "old c"}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult
-from dpverify.report.premises import definitions_line, given_line
+from dpverify.report.statements import definitions_line, given_line
 from tests.for_each import for_each
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.report.collect import ReportError
-from dpverify.selftest.pages.mutants import MUTANTS_PAGE
+from dpverify.selftest.pages import MUTANTS_PAGE
 from dpverify.selftest.records import MutantsRun
 
 RUN = MutantsRun(commit="c", modules=["a.b"], changes=[])

@@ -4,6 +4,7 @@ import msgspec
 
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult
+from dpverify.report.markdown import quotes_formula
 from dpverify.report.statements import (
     correction_block,
     letters_line,
@@ -11,7 +12,6 @@ from dpverify.report.statements import (
     printed_block,
     shared_letters,
 )
-from dpverify.report.typeset.quotation import quotes_formula
 from tests.unit.report.sample import result
 
 FORMULA = Line(text="x <= 4*alpha*sqrt(N)", latex=r"x \le 4 \alpha \sqrt{N}")

@@ -14,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from dpverify.selftest.children import Children
+from dpverify.selftest.detection import Children
 from tests.unit.alive import is_alive
 
 SAYS = """
@@ -36,7 +36,7 @@ sys.exit(3)
 def children(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Children]:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PYTEST_ADDOPTS", "--nothing-of-the-kind")
-    monkeypatch.setattr("dpverify.selftest.children.LIBRARIES", ("pytest", "no_such_library"))
+    monkeypatch.setattr("dpverify.selftest.detection.LIBRARIES", ("pytest", "no_such_library"))
     (tmp_path / "says.py").write_text(SAYS)
     (tmp_path / "beside.py").write_text("")
     found = Children()
@@ -94,7 +94,7 @@ def test_who_waits_goes_on_where_a_run_is_broken_off_and_where_the_launcher_dies
 
 
 def test_children_end_with_who_started_them(children: Children, tmp_path: Path) -> None:
-    code = "import sys, time; from pathlib import Path; from dpverify.selftest.children import Children;"
+    code = "import sys, time; from pathlib import Path; from dpverify.selftest.detection import Children;"
     code += "Children().run(Path(sys.argv[1]), ['says', 'wait'], time.monotonic() + 60)"
     parent = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)])
     try:

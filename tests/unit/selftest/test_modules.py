@@ -19,7 +19,7 @@ NAMES = {"held": "== 9", "loose": "> 0", "broken": "== 8"}
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("dpverify.selftest.children.LIBRARIES", ("pytest",))
+    monkeypatch.setattr("dpverify.selftest.detection.LIBRARIES", ("pytest",))
     root = tmp_path / "toy"
     for folder in ("dpverify", "tests/unit", "specs/faults"):
         (root / folder).mkdir(parents=True)

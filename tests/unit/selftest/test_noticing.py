@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from dpverify.ledger.results import CheckResult, ControlResult, Result
-from dpverify.selftest.noticing import _red, _saw
+from dpverify.selftest.detection import _red, _saw
 from dpverify.selftest.run import code_digest
 from tests.for_each import for_each
 

@@ -17,8 +17,7 @@ from dpverify.cli.app import main
 from dpverify.foreign import interrupts_recorded
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
-from dpverify.selftest.children import Children
-from dpverify.selftest.noticing import look
+from dpverify.selftest.detection import Children, look
 from dpverify.selftest.records import FaultOutcome, Selftest
 from dpverify.selftest.run import NotGreen, remembered, selftest, work_folder
 from tests.for_each import for_each
@@ -52,7 +51,7 @@ noticed_by = ["tests/test_toy.py::{}"]
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("dpverify.selftest.children.LIBRARIES", ("pytest",))
+    monkeypatch.setattr("dpverify.selftest.detection.LIBRARIES", ("pytest",))
     root = tmp_path / "toy"
     (root / "specs" / "faults").mkdir(parents=True)
     (root / "tests").mkdir()

@@ -8,7 +8,7 @@ import pytest
 
 from dpverify.cli import main
 from dpverify.papers import index
-from dpverify.site.code import code_of, source_page
+from dpverify.site.claims import code_of, source_page
 
 
 def test_a_bundled_claim_has_the_files_that_the_index_names() -> None:

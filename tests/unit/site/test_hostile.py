@@ -16,7 +16,7 @@ import pytest
 from dpverify.report import markdown as md
 from dpverify.report.collect import ReportError
 from dpverify.report.pages.templates import claim_section
-from dpverify.site.fences import plain_fences
+from dpverify.site.build import plain_fences
 from dpverify.site.output import check_out, check_picture, publish
 from tests.for_each import for_each
 from tests.unit.report.sample import lemma_12

@@ -13,8 +13,8 @@ from dpverify.report.pages.proofs import ProofPage
 from dpverify.site.needs import certificate_of, needs_of
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.derive.steps import Step
-from dpverify.symbolic.elaborate.guards import is_guard
-from dpverify.symbolic.elaborate.present import condition_text
+from dpverify.symbolic.elaborate.examination import condition_text
+from dpverify.symbolic.elaborate.formulas import is_guard
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.rules import CATALOGUE
 

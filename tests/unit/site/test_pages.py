@@ -18,7 +18,7 @@ from dpverify.ledger.specs import Specs
 from dpverify.papers import index
 from dpverify.site import build
 from dpverify.site.build import _adapted, _toctree, build_site, site_files
-from dpverify.site.code import _pieces, code_block, code_of, source_page
+from dpverify.site.claims import _pieces, code_block, code_of, source_page
 from tests.unit.report.rendering import places
 
 ROOT = Path(__file__).parents[3]
@@ -114,7 +114,7 @@ def test_a_table_of_contents_is_hidden_and_relative() -> None:
 
 
 def test_the_source_of_a_module_is_whole_with_its_lines_numbered() -> None:
-    module = "dpverify.site.code"
+    module = "dpverify.site.claims"
     lines = (ROOT / "dpverify" / "site" / "code.py").read_text().splitlines()
     page, found = source_page(module), dict[int, str]()
     for start, text in re.findall(r":lineno-start: (\d+)\n\n(.*?)\n``````", page, re.DOTALL):
@@ -142,7 +142,7 @@ def test_code_is_sorted_into_checks_kernels_and_bounds_with_what_is_taken() -> N
     code = code_of("tran2022:lemma-12")
     assert "dpverify.papers.tran2022.noise.checks.lemma_12" in code["Checks"]
     assert all(".algorithms" in module or ".accounting.algorithm" in module for module in code["Kernels"])
-    assert "dpverify.papers.tran2022.noise.tree_noise_bounds" in code["Bounds and derivations"]
+    assert "dpverify.papers.tran2022.noise.noise_bounds" in code["Bounds and derivations"]
     assert not any(".checks" in module for title, found in code.items() if title != "Checks" for module in found)
     assert code_of("tran2022:no-such-claim") == {}
     claims = 0

@@ -23,7 +23,7 @@ def test_evaluating_and_deciding_do_not_import_sympy() -> None:
     """Start-up time: a search needs balls, not algebra."""
     code = (
         "import sys\n"
-        "from dpverify.symbolic.exact import evaluate, statements\n"
+        "from dpverify.symbolic.exact import evaluate\n"
         "from dpverify.symbolic import evaluate_statement\n"
         "assert not {'sympy', 'numpy', 'numba', 'scipy'} & sys.modules.keys()"
     )

@@ -13,7 +13,7 @@ from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivati
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
 
 DOMAINS = {
     "alpha": "real, 0 < alpha <= 1",

@@ -14,7 +14,7 @@ from dpverify.symbolic.derive.conclude import compare_with
 from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, check_derivation, conclude
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
 from tests.for_each import for_each
 
 DOMAINS = {"alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"}
@@ -159,7 +159,7 @@ def test_cases_may_overlap(statement: Statement) -> None:
 def test_the_series_at_alpha_one_is_one() -> None:
     from fractions import Fraction
 
-    from dpverify.symbolic.expressions.from_sympy import evaluate_expr
+    from dpverify.symbolic.expressions.translation import evaluate_expr
 
     alpha, N = Symbol("alpha", positive=True), Symbol("N", integer=True, positive=True)
     series = Sum((1 - alpha) ** (N * i), (i, 0, oo))

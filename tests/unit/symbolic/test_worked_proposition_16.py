@@ -13,7 +13,7 @@ from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivati
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.expressions.functions import PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
 
 DOMAINS = {"gamma": "real, 0 < gamma < 1", "R": "integer, R >= 0", "s": "integer, 0 <= s <= 2**(R + 1) - 1"}
 LHS = "sum(bit(s, i)*gamma**(2*mod(s, 2**i)), i, 0, R)"

@@ -15,7 +15,7 @@ from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, c
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.expressions.functions import Log2, PopCount
 from dpverify.symbolic.expressions.ranges import integer
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
 
 DOMAINS = {"a": "integer, a >= 1", "b": "integer, b >= 1"}
 PRINTED = "2*(1 + floor(log2(b - a + 1)))"

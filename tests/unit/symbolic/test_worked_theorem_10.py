@@ -13,7 +13,7 @@ from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivati
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import integer, real
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
 
 x = Symbol("x", real=True)
 j = Symbol("j", integer=True)

@@ -12,9 +12,8 @@ import pytest
 
 from dpverify.algorithms.ddp_srm import DdpSettings
 from dpverify.kernels.check import ArgumentError
-from dpverify.mpc.fixed_point import DEVIATIONS, encode
-from dpverify.mpc.limits import Inside, Noise
-from dpverify.privacy import binomial_noise, ratio_curve
+from dpverify.mpc.fixed_point import DEVIATIONS, Inside, Noise, encode
+from dpverify.privacy import binomial_noise, ratio_noise
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.train import ddp
@@ -56,7 +55,7 @@ def test_the_rate_is_that_of_the_smallest_party(noise: Noise) -> None:
     assert truth.lower <= found <= truth.upper * (1.0 if noise == "shares" else 2.5)
 
 
-@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_noise)])
 def test_noise_made_inside_guarantees_what_one_coordinate_of_a_release_gives_exactly(
     noise: Inside, law: ModuleType
 ) -> None:
@@ -65,7 +64,7 @@ def test_noise_made_inside_guarantees_what_one_coordinate_of_a_release_gives_exa
         assert delta / 100.0 < law.delta_of_shift(int(DEVIATIONS[noise] / 4.0), epsilon) <= delta
 
 
-@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_noise)])
 def test_delta_pays_for_the_far_tails_of_noise_made_inside(noise: Inside, law: ModuleType) -> None:
     """Its hundredth part does, for each number of each release, and nothing is guaranteed where they take more."""
     run = settings(noise=noise, steps=7)
@@ -100,7 +99,7 @@ def test_the_first_sum_and_the_others_are_rounded_in_units_of_their_own(monkeypa
     assert rounding_bound(settings(steps=2), 7, 2.0) == pytest.approx((first / 2 + second / 2) / 2.0)
 
 
-@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_curve)])
+@for_each(("noise", "law"), [("bits", binomial_noise), ("ratio", ratio_noise)])
 def test_delta_is_spent_once_on_the_renyi_bounds_and_on_the_far_tails(noise: Inside, law: ModuleType) -> None:
     """What the bound of each order leaves of delta at this epsilon, the best of them, is for the tails."""
     epsilon = ddp_epsilon(settings(noise=noise, steps=7), [10, 10, 10], 11, 1e-5)

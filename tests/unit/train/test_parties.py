@@ -23,18 +23,15 @@ from dpverify.algorithms.settings import options
 from dpverify.cli.experiments import party
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator
-from dpverify.mpc.limits import PartyError
+from dpverify.mpc.fixed_point import PartyError
 from dpverify.mpc.processes import PartyProcesses
-from dpverify.papers.wang2019.algorithms.ddp_srm import DdpSrm
-from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
-from dpverify.problems.batch_gradient import RecursiveGradient
+from dpverify.papers.wang2019.algorithms.dp_srm import DdpSrm, SrmParameters
 from dpverify.problems.data import load_dataset
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import LogisticRegression, RecursiveGradient
 from dpverify.problems.rows import scale_rows
-from dpverify.train import parties as module
+from dpverify.train import ddp as module
 from dpverify.train.command import summary
-from dpverify.train.ddp import ddp_epsilon, even_split, rounding_bound
-from dpverify.train.parties import batch_seed, follow_lines, run_parties
+from dpverify.train.ddp import batch_seed, ddp_epsilon, even_split, follow_lines, rounding_bound, run_parties
 from dpverify.train.party import compare_parties
 from dpverify.train.records import Request
 from dpverify.train.run import train

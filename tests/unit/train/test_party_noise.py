@@ -11,7 +11,7 @@ import pytest
 from dpverify.algorithms.ddp_srm import DDP_SRM, DdpSettings
 from dpverify.algorithms.settings import options
 from dpverify.kernels.typing import Indices
-from dpverify.mpc.limits import Inside
+from dpverify.mpc.fixed_point import Inside
 from dpverify.mpc.session import Session
 from dpverify.train import party
 from dpverify.train.ddp import scales_of

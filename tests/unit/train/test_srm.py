@@ -13,9 +13,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import normal_tape
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
-from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.data import load_dataset
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import LogisticRegression, RecursiveGradient
 from dpverify.problems.rows import scale_rows
 from dpverify.train.command import run_train, summary
 from dpverify.train.figure import subtitle, svg

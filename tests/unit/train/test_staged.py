@@ -12,9 +12,8 @@ from dpverify.algorithms.dpageem import DPAGEEM, FAMILY, StageEarlyMomentum
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
-from dpverify.problems.batch_gradient import BatchGradient
 from dpverify.problems.data import load_dataset
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import BatchGradient, LogisticRegression
 from dpverify.problems.regression import Regression
 from dpverify.problems.rows import scale_rows
 from dpverify.train.command import run_train, summary

@@ -14,15 +14,14 @@ import numpy as np
 from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import largest_sum, pattern_value, tree_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
-from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2 import nodes
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
 from dpverify.papers.tran2022.accounting.algorithm_2.long import long_run
-from dpverify.papers.tran2022.accounting.algorithm_2_definition import Squares
-from dpverify.papers.tran2022.accounting.algorithm_2_definition import largest_sum as largest_sum_2
+from dpverify.papers.tran2022.accounting.algorithm_2_sums import Squares
+from dpverify.papers.tran2022.accounting.algorithm_2_sums import largest_sum as largest_sum_2
 from dpverify.papers.tran2022.accounting.blocks import SAFETY, bounds_of
 from dpverify.privacy.participation import Bounds, check_ordering, pattern_count
 from dpverify.shared_types import Ordering

@@ -13,8 +13,7 @@ from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tools.checks.privacy import down
-from dpverify.papers.tools.checks.seen_delta import seen_delta
+from dpverify.papers.tools.checks.privacy import down, seen_delta
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.participation import Bounds

@@ -16,8 +16,7 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.load import bundled
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tools.checks.checker_values import Undecided, same, sign, value
-from dpverify.symbolic.certify.checker import Expr, Form, k, rules
-from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.checker import Expr, Form, k, rules, written
 from dpverify.symbolic.exact.numbers import working_precision
 
 CHECKS = PaperChecks("tools", __name__)

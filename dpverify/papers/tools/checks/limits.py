@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
-from dpverify.harness.statistics.tails import proportion_limits
+from dpverify.harness.statistics.effects import proportion_limits
 from dpverify.ledger.statements import Statement
 from dpverify.privacy.audit.counting import allowance, lower_epsilon
 

@@ -23,8 +23,7 @@ from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.kernels.typing import Indices
 from dpverify.ledger.statements import Statement
-from dpverify.mpc.fixed_point import encode, from_residues, to_residues
-from dpverify.mpc.limits import MODULUS, RANGE, Inside
+from dpverify.mpc.fixed_point import MODULUS, RANGE, Inside, encode, from_residues, to_residues
 from dpverify.mpc.session import Session
 from dpverify.problems.data import dataset_of
 from dpverify.train.ddp import scales_of

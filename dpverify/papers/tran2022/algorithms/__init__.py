@@ -10,19 +10,15 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.papers.tran2022.algorithms.aggregation import aggregate
+    from dpverify.papers.tran2022.algorithms.aggregation import LinearQueries, aggregate
     from dpverify.papers.tran2022.algorithms.composition import compose, compose_prefix
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.callable import DpNsgdCallable
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-    from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-    from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
+    from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd, DpNsgdCallable
+    from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
     from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
     from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, nodes_of_leaves
     from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.callable import SrNsgdCallable
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-    from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales, proof_scales
+    from dpverify.papers.tran2022.algorithms.scales import Scales, printed_scales, proof_scales
+    from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd, SrNsgdCallable
     from dpverify.papers.tran2022.algorithms.tree_noise.literal import nodes_of_tape, noise_from_nodes
     from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
     from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator, noise_from_tape, whiten
@@ -54,19 +50,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "aggregation": "aggregate",
+    "aggregation": "aggregate LinearQueries",
     "composition": "compose compose_prefix",
-    "dp_nsgd.callable": "DpNsgdCallable",
-    "dp_nsgd.optimizer": "DpNsgd",
-    "dp_nsgd.parameters": "Parameters",
-    "linear_queries": "LinearQueries",
+    "dp_nsgd.optimizer": "DpNsgdCallable DpNsgd",
+    "parameters": "Parameters SrParameters",
     "reconstruction.literal": "reconstruct_literal",
     "reconstruction.nodes": "Nodes nodes_of_leaves",
     "reconstruction.stream": "reconstruct",
-    "sr_nsgd.callable": "SrNsgdCallable",
-    "sr_nsgd.optimizer": "SrNsgd",
-    "sr_nsgd.parameters": "SrParameters",
-    "sr_nsgd.scales": "Scales printed_scales proof_scales",
+    "sr_nsgd.optimizer": "SrNsgdCallable SrNsgd",
+    "scales": "Scales printed_scales proof_scales",
     "tree_noise.literal": "nodes_of_tape noise_from_nodes",
     "tree_noise.steps": "TreeNoise",
     "tree_noise.stream": "noise_from_generator noise_from_tape whiten",

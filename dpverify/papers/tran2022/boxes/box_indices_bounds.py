@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from dpverify.papers.tran2022.trees.compose_bounds import Node
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node
 
 Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]  # How the epochs of Algorithm 2 are read
 

@@ -1,4 +1,4 @@
-"""A tiny problem on which one can see what the published iterates give away: signs, with nothing else hidden.
+"""A tiny problem that shows what the published iterates give away: signs, with the noise of Algorithm 1's box.
 
 d = 1, f(w, x) = x w with x = G or -G: Algorithm 1 publishes the signs of m^_1 .. m^_{T-1}. All examples are -G; for the
 neighbour one is G. The sign of m^_{T-1} alone, with T - 1 a power of two (one node of noise), is a lower bound. The
@@ -13,8 +13,14 @@ from typing import NamedTuple
 
 from flint import arb
 
-from dpverify.papers.tran2022.privacy.level_bounds import printed_v
 from dpverify.symbolic.exact.numbers import ball
+
+
+def printed_v(steps: int, examples: int, depth: int) -> Fraction:
+    """Give V as the box of Algorithm 1 prints it, exactly."""
+    top = examples.bit_length() - 1
+    low = (min(depth, top) + 1) * Fraction(steps, examples)
+    return low + sum(steps >> j for j in range(top + 1, depth + 1))
 
 
 class SignLaw(NamedTuple):

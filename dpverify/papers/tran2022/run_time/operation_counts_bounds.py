@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_count
 
 
 class Counts(NamedTuple):

@@ -1,4 +1,14 @@
-"""Exact worst-case sensitivity of every node of Algorithms 1 and 2, with what was released before held fixed.
+"""Exact worst-case sensitivity of every node of Algorithms 1 and 2, and the visits of one example that cause it.
+
+Visits: when one example comes back, what its visits in a node weigh, and how many nodes of the tree they reach.
+
+Epoch e = 0, 1, ... owns the steps eN + 1 .. (e+1)N and visits every example once: anywhere ("fresh") or at one place in
+all epochs ("once"). A visit at step t enters the node [y, z] with the weight ``(1-alpha)**(z - t)``, so late visits
+weigh most, and in both orderings one pattern has every visit at least as late as any other pattern has it. A node of
+level b is a dyadic interval [a 2^b + 1, (a + 1) 2^b] inside {1, .., T}. NOTES_sensitivity.md has the proofs, in its
+sections 1 and 4.
+
+Sensitivity, with what was released before held fixed.
 
 Two neighbours differ in one example. A node adds up one term per visit of that example, weighted by the decay; a term
 moves by at most
@@ -15,23 +25,169 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.papers.tran2022.sensitivity import visits_bounds as visits_of
-from dpverify.shared_types import Ordering
-from dpverify.symbolic.exact.numbers import Exact, Value, power, to_ball, to_exact, to_value
+from dpverify.shared_types import ORDERINGS, Ordering
+from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, power, to_ball, to_exact, to_value
+
+
+def epoch_of(t: int, N: int) -> int:
+    """Epoch that owns step t: ``(t - 1) // N``."""
+    return (t - 1) // N
+
+
+def check_node(start: int, end: int, N: int, ordering: str) -> None:
+    """Refuse what is no node or no ordering."""
+    if not 1 <= start <= end:
+        raise ValueError(f"start and end must satisfy 1 <= start <= end, got start={start}, end={end}.")
+    if N < 1:
+        raise ValueError(f"N must be at least 1, got N={N}.")
+    if ordering not in ORDERINGS:
+        raise ValueError(f"ordering must be fresh or once, got ordering={ordering!r}.")
+
+
+def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
+    """Largest number of steps of [start, end] that use one example (``tran2022:theorem-4-terms``)."""
+    check_node(start, end, N, ordering)
+    if ordering == "fresh":
+        return epoch_of(end, N) - epoch_of(start, N) + 1
+    return (end - start) // N + 1
+
+
+def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]:
+    """Steps of the pattern whose visits are latest, from the last one back (``tran2022:theorem-4-decay``)."""
+    count = most_visits(start, end, N, ordering)
+    if ordering == "once":
+        return [end - j * N for j in range(count)]
+    return [end, *((epoch_of(end, N) - j) * N for j in range(count - 1))]
+
+
+def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering, *, visits: int | None = None) -> Exact:
+    """Sum the weights of the latest visits (``visits`` at most): a node's sensitivity in units of one term's."""
+    if not 0 < alpha <= 1:
+        raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
+    count = most_visits(start, end, N, ordering)
+    count = count if visits is None else min(count, visits)
+    decay = 1 - alpha
+    if ordering == "once" or count == 0:
+        return to_exact(geometric(power(decay, N), decay, N, count))
+    since = end - epoch_of(end, N) * N  # steps from the end of the epoch before to the end of the node
+    earlier = geometric(power(decay, N), decay, N, count - 1)
+    return to_exact(ONE + power(decay, since) * earlier)
+
+
+def geometric(ratio: Value, base: Fraction, stride: int, count: int) -> Value:
+    """Sum ``ratio**j`` over j = 0 .. count - 1, where ``ratio = base**stride`` is below 1."""
+    if count <= 1:
+        return ONE if count else ZERO
+    return (ONE - power(base, stride * count)) / (ONE - ratio)
+
+
+def ancestor_count(t: int) -> int:
+    """Nodes above one leaf, with it, of the complete binary tree over t leaves (``section-2-ancestors``)."""
+    if t < 1:
+        raise ValueError(f"t must be at least 1, got t={t}.")
+    return (t - 1).bit_length() + 1
+
+
+def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
+    """Largest number of nodes of one level that one example contributes to (``tran2022:theorem-4-level-count``).
+
+    The smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` this is attained
+    under "fresh", and an upper bound under "once".
+    """
+    _check(T, N)
+    if level < 0 or after < 0:
+        raise ValueError(f"level and after must be at least 0, got level={level}, after={after}.")
+    # the nodes are those of the steps first + 1 .. last
+    first = after >> level << level
+    last = T >> level << level
+    if first >= last:
+        return 0
+    epochs = (last - 1) // N - first // N + 1
+    return min((last - first) >> level, epochs)
+
+
+def visits(T: int, N: int) -> int:
+    """Largest number of nodes that one example contributes to: the first one of every epoch reaches all of them."""
+    _check(T, N)
+    return sum(level_visits(T, N, level) for level in range(T.bit_length()))
+
+
+def visits_first(N: int) -> int:
+    """The same inside [1, 2N], for T >= 2N: ``2*floor(log2(N)) + 3`` (``tran2022:theorem-8-count-first``)."""
+    return visits(2 * N, N)
+
+
+def visits_later(T: int, N: int, ordering: Ordering) -> int:
+    """Largest number of nodes inside [1, T], and not inside [1, 2N], that one example contributes to.
+
+    Under "fresh" the sum of the levels: an upper bound, equal to :func:`reached_nodes` for all N < 40, T < 220.
+    """
+    _check(T, N)
+    if ordering not in ORDERINGS:
+        raise ValueError(f"ordering must be fresh or once, got ordering={ordering!r}.")
+    levels = range(T.bit_length())
+    if ordering == "fresh":
+        return sum(level_visits(T, N, level, after=2 * N) for level in levels)
+    spans = [(2 * N >> b << b, T >> b << b) for b in levels if T >> b > 2 * N >> b]
+    long = sum((last - first) >> b for b, (first, last) in enumerate(spans) if 1 << b > N)
+    short = spans[: N.bit_length()]  # levels of nodes no longer than N, each of which holds at most one visit
+    places = {1} | {first % N + 1 for first, _ in short}
+    counts = (sum((last - p) // N - (first - p) // N for first, last in short) for p in places)
+    return long + max(counts)
+
+
+def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) -> int:
+    """Largest number of nodes that one example contributes to under "fresh", by dynamic programming over the epochs.
+
+    A visit adds those nodes around it that the visit before it is not in: those up to the level of the highest bit in
+    which the two steps (counted from 0) differ. So all that matters of the visits so far is the highest bit in which
+    the last one differs from the end of its epoch. ``used_only``: only nodes with even a, which some COMPOSE(1, t)
+    uses.
+    """
+    _check(T, N)
+    top = T.bit_length() - 1
+    best = {top: 0}
+    for begin in range(0, T, N):
+        end = begin + N
+        following: dict[int, int] = {}
+        for x in range(begin, min(end, T)):
+            gains = _gains(x, T, after, used_only)
+            entered = (x ^ begin).bit_length() - 1
+            left = (x ^ end).bit_length() - 1
+            reached = max(count + gains[min(max(bit, entered), top)] for bit, count in best.items())
+            following[left] = max(following.get(left, 0), reached)
+        best = following
+    return max(best.values())
+
+
+def _gains(x: int, T: int, after: int, used_only: bool) -> list[int]:
+    """How many nodes of level at most b, for b = 0, 1, .., that count hold the step x + 1."""
+    gains = []
+    total = 0
+    for b in range(T.bit_length()):
+        a = x >> b
+        total += after < (a + 1) << b <= T and not (used_only and a % 2)
+        gains.append(total)
+    return gains
+
+
+def _check(T: int, N: int) -> None:
+    if T < 1 or N < 1:
+        raise ValueError(f"T and N must be at least 1, got T={T}, N={N}.")
 
 
 def momentum_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
     """Worst-case sensitivity of the node f_[start, end] of Algorithm 1 (``tran2022:theorem-4-sensitivity``)."""
-    return to_exact(to_value(2 * alpha * lipschitz) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
+    return to_exact(to_value(2 * alpha * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
 
 
 def gradient_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
     """Worst-case sensitivity of the G node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-g``)."""
-    return to_exact(to_value(2 * lipschitz) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
+    return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
 
 
 def difference_sensitivity(
@@ -50,16 +206,16 @@ def difference_sensitivity(
     With G the difference of two gradients can climb by 4 G in all, so only the latest ``2*G/(eta*N*L)`` visits count,
     the last of them in part. Both suprema are attained.
     """
-    visits_of.check_node(start, end, N, ordering)
+    check_node(start, end, N, ordering)
     if start <= N:
         raise ValueError(f"start must be above N for a Delta node, got start={start}, N={N}.")
     jump = 2 * eta * N * smoothness
-    count = visits_of.most_visits(start, end, N, ordering)
+    count = most_visits(start, end, N, ordering)
     if lipschitz is None or jump == 0 or 4 * lipschitz >= count * jump:
-        return to_exact(to_value(jump) * to_value(visits_of.decay_sum(start, end, alpha, N, ordering)))
+        return to_exact(to_value(jump) * to_value(decay_sum(start, end, alpha, N, ordering)))
     visit_count, part = divmod(4 * lipschitz, jump)
-    latest = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(visit_count)))
-    one_more = to_value(visits_of.decay_sum(start, end, alpha, N, ordering, visits=int(visit_count) + 1))
+    latest = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(visit_count)))
+    one_more = to_value(decay_sum(start, end, alpha, N, ordering, visits=int(visit_count) + 1))
     return to_exact(to_value(jump) * latest + to_value(part) * (one_more - latest))
 
 
@@ -79,25 +235,25 @@ def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Orderi
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
         return list(range(end // N * N, start - 1, -N))
-    return visits_of.latest_visits(start, end, N, ordering)
+    return latest_visits(start, end, N, ordering)
 
 
 def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
     """Weighted sums of (p - 1) over the patterns among which the worst one is, in the order of ``drift_visits``."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
-    count = visits_of.most_visits(start, end, N, ordering)
+    count = most_visits(start, end, N, ordering)
     decay = 1 - alpha
-    since = end - visits_of.epoch_of(end, N) * N
+    since = end - epoch_of(end, N) * N
     ratio = power(decay, N)
     far = to_value(N - 1)
     if ordering == "fresh":
-        return [to_value(since - 1) + far * power(decay, since) * visits_of.geometric(ratio, decay, N, count - 1)]
-    latest = to_value(since - 1) * visits_of.geometric(ratio, decay, N, count)
+        return [to_value(since - 1) + far * power(decay, since) * geometric(ratio, decay, N, count - 1)]
+    latest = to_value(since - 1) * geometric(ratio, decay, N, count)
     whole_epochs = end // N - (start - 1) // N
     if since == N or not whole_epochs:
         return [latest]
-    return [latest, far * power(decay, since) * visits_of.geometric(ratio, decay, N, whole_epochs)]
+    return [latest, far * power(decay, since) * geometric(ratio, decay, N, whole_epochs)]
 
 
 def _largest(values: list[Value]) -> Value:

@@ -13,7 +13,7 @@ from itertools import combinations
 
 from dpverify.ledger.formula import Formula
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.run_time.growth_bounds import Vector, exponents_of, minus, monomials
+from dpverify.papers.tran2022.run_time.orders_bounds import Vector, exponents_of, minus, monomials
 
 
 def dot(u: Vector, v: Vector) -> Fraction:

@@ -1,4 +1,4 @@
-"""What DP-SRM and its baselines release, as Gaussian steps on batches, and the noise that the paper prints for them.
+"""What DP-SRM and its baselines release and spend, and the noise that the paper prints for them.
 
 An estimate is (1 - gamma) times the one before, which is known, plus a mean over the batch of one vector of each
 example, gamma grad f_i(theta^t) + (1 - gamma) (grad f_i(theta^t) - grad f_i(theta^t-1)), plus noise. The vectors'
@@ -8,20 +8,27 @@ number k, the noise in units of the sensitivity of the mean over all data; over 
 
 Clipping (Remark 4.3) is the same with C_1 for G and C_2 for zeta, and reaches C at each step. Gradients that are
 Lipschitz and smooth reach it at one step, but not at many in a row: the bounds hold, and are reached by clipped runs.
+
+The budget of DP-AGD is a budget of zero-concentrated DP, as printed or as certified. The rule for its choices and
+directions is that of its authors.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import MOST_STEPS, BatchSteps, batch_epsilon, check_delta, least_factor
-from dpverify.privacy.growing_budget import classic_budget
+from dpverify.privacy.growing_budget import GrowingBudget, classic_budget, largest_budget
 from dpverify.privacy.participation import Bounds
+
+if TYPE_CHECKING:
+    from dpverify.papers.wang2019.algorithms.baselines import AgdParameters
+
 
 Kind: TypeAlias = Literal["recursive", "descent"]
 """DP-SRM and DDP-SRM, with a first estimate and later ones; and the baselines."""
@@ -159,3 +166,29 @@ def largest_part(epsilon: float, delta: float) -> float:
     # tau alpha (1 + s) <= exp(-3 (alpha - 1)/(2 s)) for some s
     logs = -1.5 * (order - 1.0) / ratios - np.log1p(ratios) - math.log(order)
     return min(float(np.exp(logs.max())), 1.0)
+
+
+MOST_PARTS = 1000
+
+
+def agd_parameters(
+    epsilon: float, delta: float, parts: float, steps: int, clip: float = 1.0, *, printed: bool
+) -> AgdParameters:
+    """Choose DP-AGD's numbers: choices split half of epsilon into so many parts, as e-DP; directions follow from them.
+
+    The budget is what its paper's conversion allows, or the largest that is certified.
+    """
+    if not 1.0 <= check.positive(parts=parts) <= MOST_PARTS:
+        raise check.ArgumentError("parts", parts, f"must be from 1 to {MOST_PARTS}")
+    rho = (classic_budget if printed else largest_budget)(epsilon, delta)
+    choice = 0.5 * (0.5 * epsilon / parts) ** 2
+    direction = choice / (2.0 * math.log(1.25 / delta))  # as the authors' program has it
+    from dpverify.papers.wang2019.algorithms.baselines import AgdParameters  # not above: it loads numba
+
+    return AgdParameters(steps, rho, direction, choice, clip)
+
+
+def spends(parameters: AgdParameters, examples: int) -> GrowingBudget:
+    """What a run releases, for ``shared_epsilon``."""
+    p = parameters
+    return GrowingBudget(p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, examples, p.steps)

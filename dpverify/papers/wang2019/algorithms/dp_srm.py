@@ -1,4 +1,4 @@
-"""Algorithm 1 of the paper, DP-SRM: a gradient estimator that is built from changes of gradients, with noise added.
+"""Algorithms 1 and 2 of the paper, DP-SRM and DDP-SRM: a gradient estimator made of changes of gradients, plus noise.
 
     v_p^0     = mean over B_0 of grad f_i(theta^0) + u^0,                            u^0 ~ N(0, sigma_0^2 I)
     theta^t+1 = theta^t - eta_t v_p^t,                                eta_t = min(zeta/(L |v_p^t|), 1/(2L))
@@ -6,15 +6,23 @@
 
 Each batch is drawn without replacement, and the output is one of theta^0, ..., theta^(T-1), each as likely. Nothing
 reads v_p^T, which the box releases last; it is not made.
+
+DDP-SRM (Algorithm 2) is Algorithm 1 where each of m parties holds examples of its own. Each party draws b_j of its own
+examples; the sum over all batches and the noise are made inside a multi-party computation, which opens v_p^t and
+nothing else. The box differs from Algorithm 1 in that batches are stratified, that ``generate index set`` no longer
+says how (here as there: uniformly, without replacement), that it asks noise of the computation, and that n is m times
+the examples of a party in both variances.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from dpverify.kernels import check
 from dpverify.kernels.jit import for_types_of, step_kernel
@@ -179,4 +187,47 @@ class DpSrm(SampledRun):
             return super()._batch(size)
         ends = [n * j // m for j in range(m + 1)]
         drawn = [a + self._batches.choice(b - a, size // m, replace=False) for a, b in itertools.pairwise(ends)]
+        return np.concatenate(drawn)
+
+
+class DdpSrm(DpSrm):
+    """DDP-SRM as one process sees it: the union of all parties, or one party whose sums are made elsewhere.
+
+    Parameters
+    ----------
+    oracle, start, parameters, tape, keep
+        As of ``DpSrm``, with the sizes b_0 and b of what this process holds.
+    holds : sequence of int
+        How many examples each party has whose rows this process holds, in their order.
+    batches : sequence of Generator
+        What draws each such party's batches. Nobody else may know its state, or else sampling hides nothing from him.
+    seed : int, sequence of int or SeedSequence
+        Noise, where it is made here, and the choice of the output.
+    """
+
+    def __init__(
+        self,
+        oracle: BatchOracle,
+        party_sizes: Sequence[int],
+        start: Vector,
+        parameters: SrmParameters,
+        *,
+        batches: Sequence[Generator],
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        keep: bool = False,
+    ) -> None:
+        for size in (parameters.batch, parameters.batch_0):
+            if size % len(party_sizes):
+                raise check.ArgumentError("batch", size, f"must be a multiple of the {len(party_sizes)} parties")
+            check.whole(1, min(party_sizes), batch=size // len(party_sizes))
+        super().__init__(oracle, sum(party_sizes), start, parameters, seed=seed, tape=tape, keep=keep)
+        self._holds, self._draws = tuple(party_sizes), tuple(batches)
+
+    def _batch(self, size: int) -> Indices:
+        first = 0
+        drawn = []
+        for held, draw in zip(self._holds, self._draws, strict=True):
+            drawn.append(first + draw.choice(held, size // len(self._holds), replace=False, shuffle=False))
+            first += held
         return np.concatenate(drawn)

@@ -1,9 +1,23 @@
-"""The estimate of DP-SRM in closed form: how far one example moves it, and the law of the noise it carries."""
+"""The estimate of DP-SRM in closed form: its sensitivity, the law of its noise, and its mean squared error.
+
+The error of an estimate v_p^t has four parts that add up to it:
+
+    start     (1 - gamma)^t times the first batch's error
+    sampling  gamma times what a later batch's mean gradient is off, of which each later step keeps 1 - gamma
+    drift     1 - gamma times what the mean change of its gradients is off, kept alike
+    noise     u^0 and u^1, ..., kept alike
+
+By Lemma D.1 a batch of b of n adds the mean square over the examples times (n - b)/(b (n - 1)), which our bound takes
+for 1/b. *Attained*: half of the gradients are G and the others -G, or half of the changes zeta and the others -zeta, at
+each step; the noise's part is exact. Sampling and drift of a batch may be alike: together they are at most (their
+roots' sum)^2, so that the parts give what note-error adds at a step.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,3 +55,59 @@ def noise_covariance(steps: int, gamma: float, std_0: float, std: float) -> Matr
     earlier = np.minimum.outer(np.arange(steps), np.arange(steps))
     covariance: Matrix = np.power(keep, np.abs(lags)) * variances[earlier]
     return covariance
+
+
+PARTS = ("start", "sampling", "drift", "noise")
+
+
+@dataclass(frozen=True)
+class EstimateRun:
+    """Numbers of a run; n, b_0 and b are at least 2, 1 and 1."""
+
+    examples: int
+    batch_0: int
+    batch: int
+    gamma: Fraction
+    zeta: Fraction
+    lipschitz: Fraction
+    dimension: int
+    variance_0: Fraction
+    variance: Fraction
+
+    @property
+    def start_error(self) -> Fraction:
+        """What note-error calls so: the bound of the first estimate's mean squared error."""
+        return self.lipschitz**2 / self.batch_0 + self.dimension * self.variance_0
+
+    @property
+    def added(self) -> Fraction:
+        """What a later step adds at most."""
+        length = (1 - self.gamma) * self.zeta + self.gamma * self.lipschitz
+        return length**2 / self.batch + self.dimension * self.variance
+
+
+class ErrorPart(NamedTuple):
+    """A part's mean square on the worst problem known, and its bound."""
+
+    attained: Fraction
+    bound: Fraction
+
+
+def error_parts(t: int, run: EstimateRun) -> dict[str, ErrorPart]:
+    """Give the parts of v_p^t."""
+    gamma = run.gamma
+    n = run.examples
+    decay = (1 - gamma) ** (2 * t)
+    grown = (1 - decay) / (gamma * (2 - gamma))
+    start = decay * run.lipschitz**2 / run.batch_0
+    sampling = grown * (gamma * run.lipschitz) ** 2 / run.batch
+    drift = grown * ((1 - gamma) * run.zeta) ** 2 / run.batch
+    noise = run.dimension * (decay * run.variance_0 + grown * run.variance)
+    first = Fraction(n - run.batch_0, n - 1)
+    later = Fraction(n - run.batch, n - 1)
+    return {
+        "start": ErrorPart(start * first, start),
+        "sampling": ErrorPart(sampling * later, sampling),
+        "drift": ErrorPart(drift * later, drift),
+        "noise": ErrorPart(noise, noise),
+    }

@@ -17,7 +17,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic
-from dpverify.papers.zhang2021.stability.differences import mean_difference
+from dpverify.papers.zhang2021.stability.exact_stability import mean_difference
 from dpverify.symbolic.exact.numbers import ball
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from dpverify.bench.case import BenchCase, Target, sweep
 from dpverify.bench.measure import YARDSTICK, FormTimes, Measured
-from dpverify.bench.records import Bench, busy
 from dpverify.bench.report.page import (
     METHOD,
     bench_page,
@@ -21,8 +20,8 @@ from dpverify.bench.report.page import (
     render_bench,
     write_bench,
 )
-from dpverify.bench.report.statistics import median_interval
 from dpverify.bench.report.words import show_bound, show_bytes, show_interval, show_seconds, show_value, three
+from dpverify.bench.results import Bench, busy, median_interval
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError
 from dpverify.report.words import FIGURE_MARK, GENERATED

@@ -5,14 +5,15 @@ import pytest
 
 from dpverify.bench.case import BenchCase, Target, sweep
 from dpverify.bench.measure import FormTimes, Measured
-from dpverify.bench.records import Bench, merged
-from dpverify.bench.report.statistics import (
+from dpverify.bench.results import (
+    Bench,
     MedianInterval,
     exponents,
     form_of,
     growth,
     judged_targets,
     median_interval,
+    merged,
     ratio_of,
     ratios,
     sweeps,

@@ -27,7 +27,7 @@ from dpverify.compare.experiments.run import run_experiment
 from dpverify.compare.experiments.stages import ORDERS, PRIVATE, SIZES, schedule
 from dpverify.compare.experiments.words import summary, verdict
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.wang2019.experiments.networks import NETWORKS
+from dpverify.papers.wang2019.experiments.printed_results import NETWORKS
 from dpverify.problems.errors import DataError
 from dpverify.problems.images import CLASS_SIZES
 from tests.for_each import for_each

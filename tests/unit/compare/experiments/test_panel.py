@@ -11,8 +11,8 @@ import pytest
 from dpverify.algorithms.dpageem import DP_SGD
 from dpverify.compare.experiments import tables
 from dpverify.compare.experiments.experiment import ExperimentRequest, RowCell
-from dpverify.compare.experiments.table_data import TestedProblem as Parts  # pytest would take it for a test
 from dpverify.compare.experiments.tables import EPSILONS, METHODS, NOISES, TablePanel, cells
+from dpverify.compare.experiments.tables import TestedProblem as Parts  # pytest would take it for a test
 from dpverify.problems.logistic import LogisticRegression
 
 

@@ -10,15 +10,12 @@ import numpy as np
 
 from dpverify.algorithms.algorithm import Algorithm
 from dpverify.compare.experiments.experiment import ExperimentRequest
-from dpverify.compare.experiments.table_data import LAM, load
 from dpverify.compare.experiments.table_methods import trial_of
-from dpverify.compare.experiments.tables import METHODS, table_of
-from dpverify.papers.wang2019.algorithms.dp_agd import AgdParameters, DpAgd
-from dpverify.problems.batch_gradient import line_losses
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.compare.experiments.tables import LAM, METHODS, load, table_of
+from dpverify.papers.wang2019.algorithms.baselines import AgdParameters, DpAgd
+from dpverify.problems.logistic import LogisticRegression, line_losses
 from dpverify.problems.regression import recursive_gradient
-from dpverify.problems.sparse.batches import sparse_line_losses
-from dpverify.problems.sparse.logistic import SparseLogistic
+from dpverify.problems.sparse.logistic import SparseLogistic, sparse_line_losses
 from dpverify.problems.sparse.rows import CsrRows
 from tests.for_each import for_each
 from tests.unit.compare.experiments.test_tables import libsvm

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpverify.compare.experiments.table_data import made_up
-from dpverify.papers.wang2019.experiments.tables import TABLES
+from dpverify.compare.experiments.tables import made_up
+from dpverify.papers.wang2019.experiments.printed_results import TABLES
 
 
 def test_rows_made_up_are_categories_written_out_and_numbers_after_them() -> None:

@@ -22,12 +22,11 @@ from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, Ro
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, page
 from dpverify.compare.experiments.records import Experiments, MethodRow, TableResult
 from dpverify.compare.experiments.run import TunedRows, run_experiment
-from dpverify.compare.experiments.table_data import load, made_up
 from dpverify.compare.experiments.table_methods import Sampling, bought, lemma_holds, ratio, settings_for, trial_of
-from dpverify.compare.experiments.tables import EPSILONS, METHODS, NOISES, PASSES_OF, table_orderings
+from dpverify.compare.experiments.tables import EPSILONS, METHODS, NOISES, PASSES_OF, load, made_up, table_orderings
 from dpverify.compare.experiments.words import summary, verdict
 from dpverify.compare.figure import draw_table
-from dpverify.papers.wang2019.experiments.tables import TABLES
+from dpverify.papers.wang2019.experiments.printed_results import TABLES
 from dpverify.privacy.batches import BatchSteps, upper_epsilon
 from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.problems.logistic import LogisticRegression

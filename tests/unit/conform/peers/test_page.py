@@ -9,7 +9,7 @@ import pytest
 from dpverify.conform.peers.page import PEERS_PAGE, peers_page
 from dpverify.conform.peers.recording import RunSettings, write_peers
 from dpverify.conform.peers.records import Answer, CardRun, Catalogue, CatalogueEntry, Peer, PeersRun, PeerTest
-from dpverify.harness.statistics.tails import proportion_limits
+from dpverify.harness.statistics.effects import proportion_limits
 
 GOOD = PeerTest(name="scale", passed=True, found="1.001", sees="noise 3% too small")
 AUDIT = PeerTest(name="outputs", passed=True, found="epsilon is at least 2", sees="more")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpverify.conform.causes import faults
+from dpverify.conform.report import faults
 from dpverify.conform.training import conformance_of_training
 from tests.for_each import for_each
 from tests.unit.conform.training.catalogue import MISTAKES, RIGHT

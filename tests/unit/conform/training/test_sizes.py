@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.conform.training.pool import DecodedRun, RunPool
+from dpverify.conform.training.runs import DecodedRun, RunPool
 from dpverify.conform.training.sizes import (
     _empty_test,
     _rate_test,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dpverify.conform import Conformance
-from dpverify.conform.causes import SAMPLING, faults, subject
+from dpverify.conform.report import SAMPLING, faults, subject
 from dpverify.conform.training import conformance_of_training
 
 pytest.importorskip("torch", reason="the extra `torch` is not installed")

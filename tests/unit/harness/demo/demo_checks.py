@@ -32,7 +32,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.expressions.ranges import Range
-from dpverify.symbolic.expressions.to_sympy import sympy_symbols
+from dpverify.symbolic.expressions.translation import sympy_symbols
 
 STEPS, COORDINATES = 5, 2
 WALK = {"T": STEPS, "d": COORDINATES}

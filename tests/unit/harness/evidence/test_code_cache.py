@@ -10,8 +10,8 @@ import pytest
 
 from dpverify import cache_files
 from dpverify.cache_files import Snapshot, default_store, keep
-from dpverify.harness.evidence import code_cache
-from dpverify.harness.evidence.code_cache import Code, code_of, keep_new_code
+from dpverify.harness.evidence import source_code
+from dpverify.harness.evidence.source_code import Code, code_of, keep_new_code
 from dpverify.harness.evidence.units import parse
 from tests.for_each import for_each
 
@@ -27,9 +27,9 @@ def _new_process() -> Iterator[None]:
 
 
 def new_process() -> None:
-    code_cache._table.cache_clear()
-    code_cache._made_by.cache_clear()
-    code_cache._NEW.clear()
+    source_code._table.cache_clear()
+    source_code._made_by.cache_clear()
+    source_code._NEW.clear()
 
 
 def refuse(source: bytes, top: str) -> Code:
@@ -74,7 +74,7 @@ def test_a_damaged_table_is_ignored_and_made_again(damage: bytes) -> None:
 
 
 def test_a_whole_file_of_another_form_is_ignored() -> None:
-    keep(code_cache.KIND, code_cache.FILE, b'{"a": 1}')
+    keep(source_code.KIND, source_code.FILE, b'{"a": 1}')
     assert code_of(SOURCE, "dpverify", parse).units
 
 
@@ -82,7 +82,7 @@ def test_a_table_of_other_code_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
     code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
-    monkeypatch.setattr(code_cache, "_made_by", lambda: Snapshot("another version", 0))
+    monkeypatch.setattr(source_code, "_made_by", lambda: Snapshot("another version", 0))
     with pytest.raises(AssertionError, match="parsed again"):
         code_of(SOURCE, "dpverify", refuse)
     monkeypatch.undo()
@@ -91,7 +91,7 @@ def test_a_table_of_other_code_is_ignored(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_table_made_by_code_newer_than_this_process_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     code_of(SOURCE, "dpverify", parse)
     with monkeypatch.context() as patch:
-        patch.setattr(cache_files, "LOADED_AT", code_cache._made_by().changed_at)
+        patch.setattr(cache_files, "LOADED_AT", source_code._made_by().changed_at)
         keep_new_code()
     assert not default_store().with_suffix(".cache").exists()
 
@@ -109,14 +109,14 @@ def test_two_processes_add_to_one_table() -> None:
     code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
-    assert code_cache._table()  # this process reads the table, and another one adds to it
-    mine = dict(code_cache._table())
+    assert source_code._table()  # this process reads the table, and another one adds to it
+    mine = dict(source_code._table())
     new_process()
     code_of(b"Z = 3\n", "dpverify", parse)
     keep_new_code()
     new_process()
-    code_cache._table().clear()
-    code_cache._table().update(mine)
+    source_code._table().clear()
+    source_code._table().update(mine)
     code_of(b"W = 4\n", "dpverify", parse)
     keep_new_code()
     new_process()
@@ -125,14 +125,14 @@ def test_two_processes_add_to_one_table() -> None:
 
 
 def test_a_full_table_is_begun_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(code_cache, "MOST_FILES", 1)
+    monkeypatch.setattr(source_code, "MOST_FILES", 1)
     code_of(SOURCE, "dpverify", parse)
     keep_new_code()
     new_process()
     code_of(b"Z = 3\n", "dpverify", parse)
     keep_new_code()
     new_process()
-    assert len(code_cache._table()) == 1
+    assert len(source_code._table()) == 1
 
 
 def test_without_a_place_to_write_the_answer_is_the_same() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness.evidence import hashes, modules
+from dpverify.harness.evidence import graph, hashes
 from dpverify.harness.evidence.graph import WHOLE_MODULE
-from dpverify.harness.evidence.places import CheckPlace
+from dpverify.harness.evidence.source_code import CheckPlace
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger import load_specs
 from dpverify.ledger.definitions import Glossary
@@ -39,7 +39,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (modules._path, modules._spec, hashes.today):
+    for cached in (graph._path, graph._spec, hashes.today):
         cached.cache_clear()
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from dpverify import cache_files
-from dpverify.harness.finished import inputs as module
-from dpverify.harness.finished.inputs import Inputs
+from dpverify.harness import finished as module
+from dpverify.harness.finished import Inputs
 from dpverify.ledger.errors import SpecError
 from tests.for_each import for_each
 

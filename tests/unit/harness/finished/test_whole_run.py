@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.finished import whole_run as module
-from dpverify.harness.finished.block_outcome import BlockOutcome
-from dpverify.harness.finished.inputs import Inputs
-from dpverify.harness.finished.whole_run import WholeRun
+from dpverify.harness import finished as module
+from dpverify.harness.finished import BlockOutcome, Inputs, WholeRun
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import Store
 from dpverify.ledger import Specs

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run import task_pool as module
 from dpverify.harness.run.task_pool import TURN, run_with_early_worker, together
 from tests.for_each import for_each

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from dpverify.harness.finished.exit_code import exit_code
+from dpverify.harness.finished import exit_code
 from dpverify.harness.run.judge import judge
 from dpverify.ledger import Specs
 from dpverify.ledger.lost_proofs import lost_proofs

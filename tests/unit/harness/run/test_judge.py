@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from dpverify.harness.finished.exit_code import contradicts, unconfirmed
+from dpverify.harness.finished import contradicts, unconfirmed
 from dpverify.harness.run.judge import decide_status, given, judge, sources_disagree
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status

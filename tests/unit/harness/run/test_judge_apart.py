@@ -7,7 +7,7 @@ import pytest
 from dpverify import apart
 from dpverify.api import verify_run
 from dpverify.cli import main
-from dpverify.harness.finished.exit_code import exit_code
+from dpverify.harness.finished import exit_code
 from dpverify.harness.run.task_pool import DIED
 from dpverify.ledger import SpecError, Specs
 from dpverify.ledger.results import INTERRUPTED

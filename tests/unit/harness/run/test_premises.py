@@ -6,7 +6,7 @@ import itertools
 
 import msgspec
 
-from dpverify.harness.run.premises import settle
+from dpverify.harness.run.judge import settle
 from dpverify.harness.run.suite import Suite, judged
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Status

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from dpverify.harness.budget import Shares
-from dpverify.harness.finished.exit_code import errors, exit_code, unconfirmed
+from dpverify.harness.finished import errors, exit_code, unconfirmed
 from dpverify.harness.run import runner
 from dpverify.harness.run.engine import Progress, run_jobs
 from dpverify.harness.run.manifest import machine, versions

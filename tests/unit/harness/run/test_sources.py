@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from dpverify.harness.derivation_check import TextProof
 from dpverify.harness.finite_check import FiniteCheck
 from dpverify.harness.formula_proof import FormulaProof
 from dpverify.harness.formula_search import FormulaSearch
 from dpverify.harness.run.sources import entries_of, find_check, load_checks, recorded_share
-from dpverify.harness.text_proof import TextProof
 from dpverify.ledger.errors import SpecError
 
 FILE = """from dpverify.harness import PaperChecks, SearchCheck

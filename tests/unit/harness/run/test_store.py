@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dpverify.harness.budget import BUDGETS
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run import store as module
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.store import NotStorableError, Store, packed, unpacked

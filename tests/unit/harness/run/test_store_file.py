@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.cli import main
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.backend import Backend
 from dpverify.harness.run.store import BlockCache, Store
 from dpverify.harness.run.store_file import VERSION, StoreError

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.harness.finished.block_outcome import BlockOutcome
+from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run import task_pool, tasks
 from dpverify.harness.run.task_pool import PER_WORKER
 from dpverify.processes import process_pool

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.harness.search.climb import climb, corners
 from dpverify.harness.search.domain import Sampler, make_sampler
-from dpverify.harness.search.explore import drive_up, shrink
+from dpverify.harness.search.explore import climb, corners, drive_up, shrink
 from dpverify.ledger.statements import Statement
 
 Values = dict[str, Fraction]

@@ -9,7 +9,7 @@ from flint import arb
 from dpverify.harness import BUDGETS, Context
 from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.harness.run.suite import Suite, judged
-from dpverify.harness.search import held_check
+from dpverify.harness.search import search_check
 from dpverify.harness.search.search import beginnings, search
 from dpverify.harness.search.search_check import SearchCheck
 from dpverify.harness.sides import Prober
@@ -17,7 +17,7 @@ from dpverify.ledger.formula import parse_relation
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Relation
 from dpverify.report.terminal import amendment_words
-from dpverify.symbolic.exact.statements import decide_statement
+from dpverify.symbolic.exact.evaluate import decide_statement
 from tests.for_each import for_each
 
 SPECS = load_specs()
@@ -78,10 +78,10 @@ def test_where_the_corrected_bound_says_nothing_it_shows_nothing(
 ) -> None:
     held = replace(SPECS.claim("tran2022:lemma-7-count-2").statement({}, "held"), relation=relation)
     said = replace(held, variant="amended", requires=(parse_relation(condition),))
-    monkeypatch.setattr(held_check, "_corrected", lambda claim, reading: said)
+    monkeypatch.setattr(search_check, "_corrected", lambda claim, reading: said)
     point = {"N": Fraction(3)}
-    assert held_check.corrected_side(point, held) == arb(never)
-    assert decide_statement(held, point, lambda bits: held_check.corrected_side(point, held)) is False
+    assert search_check.corrected_side(point, held) == arb(never)
+    assert decide_statement(held, point, lambda bits: search_check.corrected_side(point, held)) is False
 
 
 def test_where_a_claim_holds_stands_in_the_line_of_its_verdict() -> None:

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from dpverify.harness.exact_results import first_and_largest
 from dpverify.harness.search.at_point import NoValueError, at_point, read_point
-from dpverify.harness.search.exact_results import first_and_largest
 from dpverify.harness.search.practical import is_practical, practical_violation, roles_of, whole_epochs
 from dpverify.harness.sides import Probe
 from dpverify.ledger import Statement, load_specs

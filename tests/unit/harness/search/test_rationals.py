@@ -5,8 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.harness.search.candidates import PAYLOADS, value_at
-from dpverify.harness.search.rationals import Interval, complexity, nth_simplest, simplest
+from dpverify.harness.search.candidates import PAYLOADS, Interval, complexity, nth_simplest, simplest, value_at
 from tests.for_each import for_each
 
 numbers = st.fractions(min_value=-50, max_value=50, max_denominator=200)

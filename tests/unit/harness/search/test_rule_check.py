@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpverify.harness import BUDGETS, Context, Outcome, Planted, Point, RuleCheck, of_variant
-from dpverify.harness.planted import Rule
-from dpverify.harness.search.rule_check import away_from_boundaries
+from dpverify.harness.search.exhaustive_check import away_from_boundaries
+from dpverify.harness.sides import Rule
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from tests.for_each import for_each

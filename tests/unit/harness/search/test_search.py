@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.harness.search.rationals import Interval
+from dpverify.harness.search.candidates import Interval
 from dpverify.harness.search.search import Findings, _well_inside
 from dpverify.harness.sides import Probe
 from tests.for_each import for_each

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.simplify import by_one, by_two, simplify, size
+from dpverify.harness.search.search import by_one, by_two, simplify, size
 
 
 def test_simplify_keeps_the_property(sampler: Sampler) -> None:

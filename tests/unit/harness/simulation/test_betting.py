@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.harness.simulation import betting as limits
+from dpverify.harness.simulation import runs_check as limits
 from dpverify.harness.statistics.effects import smallest_sample
 from tests.for_each import for_each
 

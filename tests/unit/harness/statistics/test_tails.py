@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from dpverify.harness import Bounded, SubGaussian
-from dpverify.harness.statistics.tails import proportion_limits
+from dpverify.harness.statistics.effects import proportion_limits
 from tests.for_each import for_each
 
 

@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 
 from dpverify.harness import Context, TrajectoryEffect, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces
-from dpverify.harness.statistics.trajectory_sums import Pairs, TrajectoryStatistics, collect, simulated_variance
-from dpverify.harness.statistics.trajectory_tests import trajectory_tests
-from dpverify.harness.statistics.whitening import cholesky_factor, whitening
+from dpverify.harness.statistics.trajectory_law import trajectory_tests
+from dpverify.harness.statistics.trajectory_sums import (
+    Pairs,
+    TrajectoryStatistics,
+    cholesky_factor,
+    collect,
+    simulated_variance,
+    whitening,
+)
 from tests.for_each import for_each
 
 Floats = NDArray[np.float64]

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from dpverify.harness.statistics.trajectory_kernels import divide_sparse
-from dpverify.harness.statistics.whitening import cholesky_factor, whitening
+from dpverify.harness.statistics.trajectory_sums import cholesky_factor, whitening
 from dpverify.kernels.jit import python_of
-from dpverify.papers.tran2022.trees.compose_bounds import covariance_matrix
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import covariance_matrix
 from tests.for_each import for_each
 
 Floats = NDArray[np.float64]

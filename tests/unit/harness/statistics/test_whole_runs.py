@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.statistics.whole_runs import Seen, plan_to_see, run_by_run, shape
+from dpverify.harness.statistics.trajectory_law import Seen, plan_to_see, run_by_run, shape
 
 ROUGH, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005)
 

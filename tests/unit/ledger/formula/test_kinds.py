@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dpverify.ledger.formula import FormulaError, check_names, parse, parse_relation
-from dpverify.ledger.formula.signatures import SIGNATURES
+from dpverify.ledger.formula.tree import SIGNATURES
 from dpverify.symbolic.laws.functions import FUNCTIONS
 from tests.for_each import for_each
 

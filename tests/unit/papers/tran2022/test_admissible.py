@@ -10,17 +10,16 @@ from functools import partial
 import numpy as np
 
 from dpverify.harness import Point
-from dpverify.harness.context import as_point
-from dpverify.harness.witnesses import Witness, shown_by
+from dpverify.harness.admissible import Witness, shown_by
+from dpverify.harness.checks import as_point
 from dpverify.papers import load
-from dpverify.papers.tran2022.algorithms.slopes.memory import Memory
-from dpverify.papers.tran2022.momentum.checks.linear_losses import same, two
-from dpverify.papers.tran2022.momentum.checks.momentum_error import error_losses, lag_losses
+from dpverify.papers.tran2022.algorithms.momentum_errors import Memory
+from dpverify.papers.tran2022.momentum.checks.momentum_error import error_losses, lag_losses, same, two
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import bent, opposed, turning
 from dpverify.papers.tran2022.utility.checks.simulation import BOX, FAMILY_6, FAMILY_9, LONG_RAMP, RAMP
 from dpverify.papers.tran2022.utility.checks.simulation_cases import SlopeCase
 from dpverify.papers.tran2022.utility.checks.steps import parabola
-from dpverify.papers.tran2022.utility.checks.witnesses import MEASURED, slope_of, steepest_slope
+from dpverify.papers.tran2022.utility.checks.theorems import MEASURED, slope_of, steepest_slope
 from tests.for_each import for_each
 
 Values = Mapping[str, int | str]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.papers import load
 from dpverify.papers.wang2019.estimator.checks import sensitivity
 from tests.for_each import for_each

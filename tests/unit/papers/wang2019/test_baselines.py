@@ -11,13 +11,12 @@ from scipy import stats
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import draw_batch, generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.wang2019.accounting.growing import agd_parameters, spends
+from dpverify.papers.wang2019.accounting.runs import agd_parameters, spends
 from dpverify.papers.wang2019.algorithms import AgdParameters, DpAgd, DpSrm, SrmParameters, Storm, StormParameters
-from dpverify.papers.wang2019.algorithms.descent import dp_gd, dp_sgd, rrpsgd
+from dpverify.papers.wang2019.algorithms.baselines import dp_gd, dp_sgd, rrpsgd
 from dpverify.privacy.growing_budget import GrowingBudget
-from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient, line_losses
 from dpverify.problems.example_gradients import ExampleGradients
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import BatchGradient, LogisticRegression, RecursiveGradient, line_losses
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.sampled_run import BATCHES, DescentParameters, NoisyDescent
 from tests.for_each import for_each

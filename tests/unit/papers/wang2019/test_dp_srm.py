@@ -7,9 +7,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import normal_tape
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.papers.wang2019.estimator.bounds import noise_covariance
-from dpverify.problems.batch_gradient import RecursiveGradient
 from dpverify.problems.example_gradients import ExampleGradients
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import LogisticRegression, RecursiveGradient
 from dpverify.problems.rows import scale_rows
 from tests.for_each import for_each
 

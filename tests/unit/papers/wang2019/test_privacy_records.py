@@ -10,14 +10,13 @@ import pytest
 from scipy.stats import norm
 
 from dpverify.harness import BUDGETS, ExhaustiveCheck
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
 from dpverify.papers import load
 from dpverify.papers.wang2019.privacy.subsampling_bounds import composed_moment, pair_divergence, pair_divergence_at
 from dpverify.privacy.subsampling import poisson_gaussian_rdp, without_replacement_rdp
-from dpverify.symbolic.exact.evaluate import evaluate
+from dpverify.symbolic.exact.evaluate import evaluate, requires_hold
 from dpverify.symbolic.exact.numbers import to_value
-from dpverify.symbolic.exact.statements import requires_hold
 from tests.for_each import for_each
 
 CASES = [(2, "1/100", "1"), (7, "1/2", "5/6"), (30, "1/1000", "3")]

@@ -8,8 +8,8 @@ import msgspec
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.proofs.book import ProofBook
-from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.examine import examine
+from dpverify.symbolic.elaborate.examination import examine
+from dpverify.symbolic.elaborate.formulas import ProofError
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpverify.papers.zhang2021.stability.differences import mean_difference
-from dpverify.papers.zhang2021.stability.generalization import (
+from dpverify.papers.zhang2021.stability.exact_stability import (
     Table,
     exchanged,
     generalization_error,
+    mean_difference,
     stability,
     table_of,
 )

@@ -10,9 +10,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import draw_batch, generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.papers.zhang2021.algorithms import Stage, StagedDescent, StageSchedule, stagewise
-from dpverify.problems.batch_gradient import BatchGradient
 from dpverify.problems.example_gradients import ExampleGradients
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import BatchGradient, LogisticRegression
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.sampled_run import BATCHES, DescentParameters, NoisyDescent
 from tests.for_each import for_each

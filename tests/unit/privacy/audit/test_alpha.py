@@ -11,13 +11,13 @@ from scipy import stats
 
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.privacy.audit import draws
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
+from dpverify.privacy.audit import sampling
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
-from dpverify.privacy.audit.draws import COINS, OUTPUTS, PROBE
 from dpverify.privacy.audit.gaussian import level_of_mu, mu_of_statistic
 from dpverify.privacy.audit.learning import SHARES, Bet, learn
+from dpverify.privacy.audit.sampling import COINS, OUTPUTS, PROBE
 from dpverify.problems.worst_cases import ClippedQuadratic
 from tests.for_each import for_each
 
@@ -107,7 +107,7 @@ def test_the_noise_and_the_choice_of_data_set_have_streams_of_their_own(monkeypa
         keys.append(tuple(seed.spawn_key))
         return np.random.PCG64(seed)
 
-    monkeypatch.setattr(draws, "PCG64", recorded)
+    monkeypatch.setattr(sampling, "PCG64", recorded)
     audit(lambda dataset, rng, size: dataset[0] + rng.normal(size=size), n=50, seed=3)
     noise, coins, probe = ([key for key in keys if key[0] == stream] for stream in (OUTPUTS, COINS, PROBE))
     assert len(noise) == len(set(noise)) > 1

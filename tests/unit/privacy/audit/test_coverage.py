@@ -15,8 +15,7 @@ from scipy import stats
 
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.gaussian import bound_mu
-from dpverify.privacy.audit.moments import ClassMoments
+from dpverify.privacy.audit.gaussian import ClassMoments, bound_mu
 from dpverify.privacy.gaussian import mu_of
 from tests.for_each import for_each
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from dpverify.privacy.audit.draws import Draws
 from dpverify.privacy.audit.game import play, rounds_of, training_of
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, number
-from dpverify.privacy.audit.sampling import MOST_FLOATS, Source
+from dpverify.privacy.audit.sampling import MOST_FLOATS, Draws, Source
 from tests.for_each import for_each
 
 Told = list[tuple[int, int, str]]

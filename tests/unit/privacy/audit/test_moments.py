@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from dpverify.kernels.typing import Matrix
-from dpverify.privacy.audit.moments import CACHED, LEAST, ClassMoments, added, check_law
+from dpverify.privacy.audit.gaussian import CACHED, LEAST, ClassMoments, added, check_law
 from dpverify.privacy.audit.records import AuditError
 from tests.for_each import for_each
 

@@ -14,8 +14,8 @@ from scipy.stats import binom
 
 import dpverify as dv
 from dpverify.privacy.audit import one_run
+from dpverify.privacy.audit.counting import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer
 from dpverify.privacy.audit.one_run import one_run_chance, one_run_epsilon
-from dpverify.privacy.audit.right_guesses import chance_under, curve_tradeoff, gaussian_tradeoff, is_rarer
 from dpverify.privacy.gaussian import delta_of, epsilon_of
 
 EXAMPLES = 120

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from dpverify.privacy.audit.audit import CHANCE, MISPLACED, power_of_any, power_of_gaussian
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.power import CHANCE, MISPLACED, power_of_any, power_of_gaussian
 from dpverify.privacy.gaussian import mu_of
 from tests.for_each import for_each
 

@@ -13,7 +13,7 @@ from scipy.stats import beta, cauchy, norm, poisson
 
 import dpverify as dv
 from dpverify.cli import main
-from dpverify.privacy.auditors.laws import known_laws
+from dpverify.privacy.auditors.coverage import known_laws
 
 DELTA = 0.01
 DRAWS = 400_000

@@ -12,11 +12,10 @@ import pytest
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 from dpverify.problems.base import Problem
-from dpverify.problems.batch_gradient import RecursiveGradient
-from dpverify.problems.logistic import LogisticRegression, psi_slope
+from dpverify.problems.logistic import LogisticRegression, RecursiveGradient, psi_slope
 from dpverify.problems.regression import predicted, recursive_gradient, regression_problem
 from dpverify.problems.rows import scale_rows
-from dpverify.problems.softmax.loss import SoftmaxRegression
+from dpverify.problems.softmax_regression import SoftmaxRegression
 from tests.for_each import for_each
 
 N, P, K = 30, 4, 3

@@ -11,8 +11,7 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from dpverify.compare.experiments.experiment import ExperimentRequest
-from dpverify.compare.experiments.table_data import load
-from dpverify.compare.experiments.tables import table_of
+from dpverify.compare.experiments.tables import load, table_of
 from dpverify.kernels.typing import Matrix
 from dpverify.problems import files
 from dpverify.problems.data import load_dataset

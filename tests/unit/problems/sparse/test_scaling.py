@@ -13,8 +13,7 @@ from scipy import sparse
 
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.problems.rows import row_norm_bounds, rows_within, scale_rows
-from dpverify.problems.sparse.rows import CsrRows, csr_rows
-from dpverify.problems.sparse.scaling import norm_bounds, scale_sparse, sparse_rows_within
+from dpverify.problems.sparse.rows import CsrRows, csr_rows, norm_bounds, scale_sparse, sparse_rows_within
 
 ENTRIES = st.floats(-1e308, 1e308) | st.sampled_from([0.0, 0.0, 5e-324, 1e-200, 1e200, 1.0])
 MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 5)).flatmap(lambda shape: arrays(float, shape, elements=ENTRIES))

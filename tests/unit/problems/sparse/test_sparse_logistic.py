@@ -10,13 +10,11 @@ from scipy import sparse
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import python_of
-from dpverify.problems.batch_gradient import BatchGradient, RecursiveGradient
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import BatchGradient, LogisticRegression, RecursiveGradient
 from dpverify.problems.regression import batch_gradient, gradient_norm, measured, recursive_gradient, regression_problem
 from dpverify.problems.rows import scale_rows
 from dpverify.problems.sparse import logistic as module
-from dpverify.problems.sparse.batches import SparseBatchGradient, SparseRecursiveGradient
-from dpverify.problems.sparse.logistic import SparseLogistic
+from dpverify.problems.sparse.logistic import SparseBatchGradient, SparseLogistic, SparseRecursiveGradient
 from dpverify.problems.sparse.rows import csr_rows
 from tests.for_each import for_each
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpverify.report.drawings.error_parts import PANELS, RECURSIVE_PANELS
+from dpverify.report.drawings.errors import PANELS, RECURSIVE_PANELS
 from dpverify.report.pages.figures import caption, svg
 from tests.for_each import for_each
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from dpverify.report.collect import Picture, pictures
 from dpverify.report.drawings import overview
 from dpverify.report.pages.figures import svg
-from dpverify.report.pages.index import OVERVIEW, totals
-from dpverify.report.pages.write import read_runs
+from dpverify.report.pages.write import OVERVIEW, read_runs, totals
 from dpverify.report.style import to_svg
 from tests.for_each import for_each
 

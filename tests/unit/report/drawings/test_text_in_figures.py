@@ -22,8 +22,7 @@ from dpverify.report.collect import pictures
 from dpverify.report.drawings import overview
 from dpverify.report.drawings.columns import read
 from dpverify.report.pages.figures import drawing
-from dpverify.report.pages.index import totals
-from dpverify.report.pages.write import read_runs
+from dpverify.report.pages.write import read_runs, totals
 from dpverify.report.style import look
 from tests.for_each import for_each
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dpverify.report.drawings.columns import Data
-from dpverify.report.drawings.variance_terms import PANELS, _range
+from dpverify.report.drawings.noise import TERM_PANELS as PANELS
+from dpverify.report.drawings.noise import _range_of_terms as _range
 from dpverify.report.pages.figures import caption, svg
 from tests.for_each import for_each
 

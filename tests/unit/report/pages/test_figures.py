@@ -16,7 +16,7 @@ from dpverify.ledger.load import bundled
 from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run, decode
 from dpverify.report.collect import ReportError, pictures
-from dpverify.report.drawings import noise_variance, overview
+from dpverify.report.drawings import noise, overview
 from dpverify.report.pages.figures import DRAWINGS, caption, drawing, svg
 from dpverify.report.style import apart, to_svg
 from dpverify.report.words import outcomes
@@ -82,8 +82,8 @@ def test_long_trajectory_is_drawn_as_dots_and_stays_small() -> None:
 
 
 def test_shaded_steps_that_follow_on_one_another_are_one_stretch() -> None:
-    assert noise_variance.stretches([1.0, 2.0, 3.0, 7.0, 9.0, 10.0]) == [(1.0, 3.0), (7.0, 7.0), (9.0, 10.0)]
-    assert noise_variance.stretches([]) == []
+    assert noise.stretches([1.0, 2.0, 3.0, 7.0, 9.0, 10.0]) == [(1.0, 3.0), (7.0, 7.0), (9.0, 10.0)]
+    assert noise.stretches([]) == []
 
 
 def test_svg_has_no_date_no_creator_no_fonts_and_a_title(files: Mapping[str, bytes]) -> None:

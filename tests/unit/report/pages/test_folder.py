@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from dpverify.report.collect import ReportError
-from dpverify.report.pages.folder import FINISHED, PLAN, PREPARED, UpdatePlan, finish, update
-from dpverify.report.pages.ownership import has_marker
+from dpverify.report.files import has_marker
+from dpverify.report.folder import FINISHED, PLAN, PREPARED, UpdatePlan, finish, update
 from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.for_each import for_each
 

@@ -9,7 +9,8 @@ from dpverify.ledger.errors import Problems
 from dpverify.ledger.load import read_specs
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError, by_paper
-from dpverify.report.pages.front import (
+from dpverify.report.pages.paper import paper_pages
+from dpverify.report.pages.repository import (
     EXAMPLE_LINES,
     FrontPage,
     FrontPaper,
@@ -22,8 +23,7 @@ from dpverify.report.pages.front import (
     recorded,
     with_block,
 )
-from dpverify.report.pages.index import index_page, totals
-from dpverify.report.pages.paper import paper_pages
+from dpverify.report.pages.write import index_page, totals
 from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, sample_run
 

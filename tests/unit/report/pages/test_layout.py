@@ -14,9 +14,10 @@ from dpverify.ledger.results import Run
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report.collect import claim_id
 from dpverify.report.pages import layout, write
-from dpverify.report.pages.front import FrontPage, FrontPassage, findings_block, recorded
 from dpverify.report.pages.layout import LIMIT, Places, is_result, lay_out, part_of
-from dpverify.report.pages.write import check, regenerate, render, write_report
+from dpverify.report.pages.repository import FrontPage, FrontPassage, findings_block, recorded
+from dpverify.report.pages.write import check, regenerate, write_report
+from dpverify.report.pages.write import render_report as render
 from dpverify.report.words import FIGURE_MARK
 from tests.for_each import for_each
 from tests.unit.report.rendering import dead_links

@@ -10,10 +10,9 @@ from dpverify.ledger.chapters import PassageCondition, calls, reference
 from dpverify.ledger.results import Result
 from dpverify.ledger.units import check_units
 from dpverify.report.collect import claim_id
-from dpverify.report.pages.front import recorded
-from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.questions import PAGE, Question, questions
-from dpverify.report.pages.units import PAGE as UNITS_PAGE
+from dpverify.report.pages.paper import QUESTIONS_PAGE as PAGE
+from dpverify.report.pages.paper import UNITS_PAGE, Question, paper_pages, questions
+from dpverify.report.pages.repository import recorded
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[4]

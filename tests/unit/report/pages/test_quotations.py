@@ -10,7 +10,7 @@ from dpverify.ledger.errors import Problems
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import bundled_specs, read_specs
 from dpverify.ledger.specs import ComparedQuotation
-from dpverify.report.pages.quotations import quotations_page
+from dpverify.report.pages.repository import quotations_page
 
 SPECS = Path(__file__).parents[4] / "docs" / "examples" / "arora2023" / "arora2023" / "specs" / "arora2023"
 

@@ -15,7 +15,8 @@ from dpverify.ledger.results import Result, Run, Slack, decode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages import write
 from dpverify.report.pages.figures import Columns, svg
-from dpverify.report.pages.write import check, regenerate, render, write_report
+from dpverify.report.pages.write import check, regenerate, write_report
+from dpverify.report.pages.write import render_report as render
 from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, about, epsilon_figure, lemma_12, noise_law, sample_run

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from dpverify.report.text.formulas import formula_text, prose_text
-from dpverify.report.text.statement import domains_text
+from dpverify.report.text.formulas import domains_text, formula_text, prose_text
 from dpverify.report.text.tables import in_ascii
 from tests.for_each import for_each
 

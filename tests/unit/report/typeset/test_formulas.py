@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dpverify.ledger.results import Result
-from dpverify.report.pages.front import recorded
-from dpverify.report.typeset.formulas import typeset
+from dpverify.report.pages.repository import recorded
+from dpverify.report.typesetting import typeset
 from tests.for_each import for_each
 
 ROOT = Path(__file__).parents[4]

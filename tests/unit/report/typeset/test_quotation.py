@@ -4,7 +4,7 @@ import re
 
 from dpverify.ledger import load_specs
 from dpverify.report import markdown as md
-from dpverify.report.typeset.quotation import has_words, mended, with_formulas_marked
+from dpverify.report.markdown import has_words, mended, with_formulas_marked
 from tests.for_each import for_each
 
 DAMAGED = {"theorem-3-2-start", "theorem-3-2-sampling", "theorem-3-2-noise", "theorem-3-2"}

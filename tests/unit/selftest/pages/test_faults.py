@@ -7,7 +7,7 @@ import pytest
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError
 from dpverify.report.words import GENERATED
-from dpverify.selftest.pages.faults import SELFTEST_PAGE, by_guard, selftest_page
+from dpverify.selftest.pages import SELFTEST_PAGE, by_guard, selftest_page
 from dpverify.selftest.records import Detection, FaultOutcome, Selftest, Sighting
 
 TEST = "tests/unit/a/test_b.py::test_it"

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import msgspec
 
-from dpverify.selftest.pages.mutants import mutants_page, summary
+from dpverify.selftest.pages import mutants_page
+from dpverify.selftest.pages import mutants_summary as summary
 from dpverify.selftest.records import NOTHING_RUNS, Detection, FaultOutcome, MutantsRun, Sighting
 
 

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dpverify.selftest.pages.rates import RATES_PAGE, rates_page, summary
+from dpverify.selftest.pages import RATES_PAGE, rates_page
+from dpverify.selftest.pages import rates_summary as summary
 from dpverify.selftest.records import CheckRates, RatesRun
 
 RIGHT = CheckRates(

@@ -7,7 +7,8 @@ import pytest
 
 from dpverify.report.collect import ReportError
 from dpverify.report.words import GENERATED
-from dpverify.selftest.pages.search import SEARCH_PAGE, search_page, summary
+from dpverify.selftest.pages import SEARCH_PAGE, search_page
+from dpverify.selftest.pages import search_summary as summary
 from dpverify.selftest.records import Hunted, SearchRun, Trial
 
 SEEN, MISSED = Trial(seed=0, points=60, found={"N": "127"}, bits=8), Trial(seed=1, points=61)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.symbolic.certify.checker import Form, k, rules
-from dpverify.symbolic.certify.equal_places import by_equal_places, by_one_root, by_value
+from dpverify.symbolic.certify.comparisons import by_equal_places, by_one_root, by_value
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList, Writing
 from tests.for_each import for_each

@@ -11,8 +11,7 @@ from typing import Any
 from flint import arb, ctx
 from mpmath import exp, floor, log, mp, mpf, nint, pi
 
-from dpverify.symbolic.certify.checker import checker_file, k
-from dpverify.symbolic.certify.readback import written
+from dpverify.symbolic.certify.checker import checker_file, k, written
 from dpverify.symbolic.exact.numbers import working_precision
 from tests.for_each import for_each
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Integer, Symbol
 
 from dpverify.symbolic.certify.header import local_part
-from dpverify.symbolic.certify.instances import premise_data
+from dpverify.symbolic.certify.prefix import premise_data
 from dpverify.symbolic.derive.derivation import Derivation, Step
 from dpverify.symbolic.derive.steps import Premise
 from dpverify.symbolic.expressions.ranges import real

@@ -15,9 +15,8 @@ from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, r
 from dpverify.symbolic.prove.canonical import canonical
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, same_terms
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, Occurrence
 from dpverify.symbolic.prove.monotone import direction
-from dpverify.symbolic.prove.places import Occurrence
 from tests.for_each import for_each
 
 x = Symbol("x", real=True)

@@ -10,11 +10,10 @@ from sympy import Eq, Function, Integer, Lambda, Piecewise, Sum, Symbol
 
 from dpverify.symbolic.derive.cited import cite, derivations_under
 from dpverify.symbolic.derive.derivation import check_derivation
-from dpverify.symbolic.derive.induction import Hypothesis, Induction, by_induction
+from dpverify.symbolic.derive.integers import Hypothesis, Induction, by_induction
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
-from dpverify.symbolic.expressions.ranges import Variable, integer, real
-from dpverify.symbolic.expressions.whole_functions import AnyFunction, FunctionOf
+from dpverify.symbolic.expressions.ranges import AnyFunction, FunctionOf, Variable, integer, real
 from tests.for_each import for_each
 
 n = Symbol("n", integer=True, nonnegative=True)

@@ -12,8 +12,7 @@ from dpverify.ledger.formula import parse, to_text
 from dpverify.symbolic.certify.writer import symbols_of
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation
-from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.formulas import Abbreviations
+from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.for_each import for_each
 

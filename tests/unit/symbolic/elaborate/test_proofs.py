@@ -10,8 +10,8 @@ from dpverify.harness.recorded_proof import CERTIFICATES, certificate_name
 from dpverify.ledger.load import bundled, load_specs
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.checker import k
-from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.examine import examine
+from dpverify.symbolic.elaborate.examination import examine
+from dpverify.symbolic.elaborate.formulas import ProofError
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.for_each import for_each
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from sympy import Integer, Rational, Sum, Symbol, exp, sqrt
 
-from dpverify.symbolic.elaborate.differences import differences
-from dpverify.symbolic.elaborate.unify import unify
+from dpverify.symbolic.elaborate.unification import differences, unify
 from dpverify.symbolic.expressions.functions import HOLE, Log2
 from dpverify.symbolic.rules import CATALOGUE
 from tests.for_each import for_each

@@ -13,8 +13,8 @@ from scipy.stats import norm
 from dpverify.ledger.formula import parse
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.evaluate import evaluate
-from dpverify.symbolic.exact.laws import gaussian_delta, normal_cdf, sampled_gaussian_delta
 from dpverify.symbolic.exact.numbers import DomainError, to_ball
+from dpverify.symbolic.exact.privacy_curves import gaussian_delta, normal_cdf, sampled_gaussian_delta
 from tests.for_each import for_each
 
 

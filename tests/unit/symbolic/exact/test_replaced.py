@@ -12,9 +12,13 @@ from flint import fmpq
 from dpverify.kernels.typing import Matrix
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import evaluate
-from dpverify.symbolic.exact.laws import gaussian_delta, sampled_gaussian_delta
 from dpverify.symbolic.exact.numbers import DomainError, Value, to_ball
-from dpverify.symbolic.exact.replaced import batch_gaussian_delta, replaced_gaussian_delta
+from dpverify.symbolic.exact.privacy_curves import (
+    batch_gaussian_delta,
+    gaussian_delta,
+    replaced_gaussian_delta,
+    sampled_gaussian_delta,
+)
 from tests.for_each import for_each
 
 X = np.linspace(-14.0, 14.0, 5601)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from flint import arb
 
+from dpverify.symbolic.exact.evaluate import decide_statement, domains_hold, evaluate_statement, requires_hold
 from dpverify.symbolic.exact.numbers import DomainError
-from dpverify.symbolic.exact.statements import decide_statement, domains_hold, evaluate_statement, requires_hold
 from tests.for_each import for_each
 
 DOMAINS = {"N": "integer, N >= 1", "alpha": "real, 0 < alpha <= 1", "T": "integer, T >= N"}

@@ -10,14 +10,12 @@ from sympy import Symbol
 
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.certify.checker import k as checker
-from dpverify.symbolic.certify.numeric import value_of
+from dpverify.symbolic.certify.checker import value_of
 from dpverify.symbolic.certify.prefix import from_sympy
-from dpverify.symbolic.expressions.from_sympy import evaluate_expr
 from dpverify.symbolic.expressions.functions import Binomial
-from dpverify.symbolic.expressions.to_sympy import to_sympy
+from dpverify.symbolic.expressions.translation import evaluate_expr, to_sympy
 from dpverify.symbolic.prove.defined import undefined_part
-from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.places import Occurrence
+from dpverify.symbolic.prove.facts import Facts, Occurrence
 from tests.for_each import for_each
 
 n, k = (Symbol(name, integer=True, nonnegative=True) for name in "nk")

@@ -14,9 +14,15 @@ from sympy import Integral, Max, Min, Piecewise, Rational, Sum, Symbol, exp, gam
 from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, parse
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import EvaluationError, compare, to_value, working_precision
-from dpverify.symbolic.expressions.from_sympy import evaluate_expr, from_sympy
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
-from dpverify.symbolic.expressions.to_sympy import sympy_conditions, sympy_sides, sympy_symbols, to_sympy
+from dpverify.symbolic.expressions.translation import (
+    evaluate_expr,
+    from_sympy,
+    sympy_conditions,
+    sympy_sides,
+    sympy_symbols,
+    to_sympy,
+)
 from tests.for_each import for_each
 
 x, n = Symbol("x", positive=True), Symbol("n", integer=True, positive=True)

@@ -13,8 +13,7 @@ from flint import arb
 import dpverify as dv
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import evaluate
-from dpverify.symbolic.exact.numbers import ball, working_precision
-from dpverify.symbolic.exact.work import WorkLimitError
+from dpverify.symbolic.exact.numbers import WorkLimitError, ball, working_precision
 from dpverify.symbolic.laws.losses import Atom, grid_width, lower_grid, total_of, upper_grid
 from tests.for_each import for_each
 

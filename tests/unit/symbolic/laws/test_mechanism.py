@@ -8,8 +8,7 @@ from fractions import Fraction
 import pytest
 
 import dpverify as dv
-from dpverify.symbolic.exact.numbers import DomainError
-from dpverify.symbolic.exact.work import UNLIMITED, Meter, WorkLimitError, charged, spend
+from dpverify.symbolic.exact.numbers import UNLIMITED, DomainError, Meter, WorkLimitError, charged, spend
 
 
 def test_bounds_hold_the_value_and_are_narrow() -> None:

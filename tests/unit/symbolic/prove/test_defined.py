@@ -9,8 +9,7 @@ from sympy import Function, Mod, Mul, Piecewise, Pow, Rational, Sum, Symbol, log
 from dpverify.symbolic.expressions.functions import PopCount
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.prove.defined import undefined_part
-from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.places import Occurrence
+from dpverify.symbolic.prove.facts import Facts, Occurrence
 from tests.for_each import for_each
 
 x, y = Symbol("x", real=True), Symbol("y", real=True)

@@ -12,8 +12,8 @@ import sympy
 from sympy import Abs, Max, Min, Mod, Piecewise, Rational, Sum, Symbol, ceiling, exp, floor, log, sqrt
 
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
+from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts, differences, witnessed
 from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
 from tests.for_each import for_each

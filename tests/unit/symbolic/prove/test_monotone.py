@@ -6,9 +6,8 @@ from typing import Any
 
 from sympy import Abs, Rational, Sum, Symbol, erf, erfc, exp, floor, log, oo
 
-from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.facts import Facts, Occurrence
 from dpverify.symbolic.prove.monotone import direction
-from dpverify.symbolic.prove.places import Occurrence
 from tests.for_each import for_each
 
 h, x, y = Symbol("h", real=True), Symbol("x", real=True), Symbol("y", real=True)

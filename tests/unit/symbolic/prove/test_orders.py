@@ -11,8 +11,7 @@ from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.growth import NoMonomialsError, monomials
-from dpverify.symbolic.prove.orders import Weighted, bounded
+from dpverify.symbolic.prove.orders import NoMonomialsError, Weighted, bounded, monomials
 from tests.for_each import for_each
 
 N, T = (Symbol(name, integer=True, positive=True) for name in "NT")

@@ -7,8 +7,7 @@ from typing import Any
 from sympy import Sum, Symbol, exp, oo
 
 from dpverify.symbolic.exact.numbers import to_value
-from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.places import Occurrence, inside_sums, sums_around
+from dpverify.symbolic.prove.facts import Facts, Occurrence, inside_sums, sums_around
 from dpverify.symbolic.prove.signs import is_nonnegative
 from tests.for_each import for_each
 

@@ -13,8 +13,8 @@ import sympy
 from flint import fmpq
 
 from dpverify.symbolic.exact.numbers import DomainError, compare
-from dpverify.symbolic.expressions.from_sympy import compile_expr
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, Variable, Vector
+from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE, Condition, Rule
 from dpverify.symbolic.rules.base import Holds, IsInteger, IsVector, substitute

@@ -24,8 +24,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers._template.algorithms.tree_noise import add_nodes
 from dpverify.papers._template.noise.tree_bounds import shared_nodes
 from dpverify.privacy.gaussian_safe import delta_ball
+from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("_template", __name__)
 

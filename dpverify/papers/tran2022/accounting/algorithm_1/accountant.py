@@ -1,25 +1,131 @@
-"""The accountant of Algorithm 1: certified bounds of what its noise is worth against the worst visits of one example.
+"""The accountant of Algorithm 1: certified bounds on mu against the worst visits of one example.
 
 A released node [y, z] of COMPOSE(1, t) moves by at most 2 alpha G times the sum of ``(1-alpha)**(z - t)`` over the
 visits in it, and one loss reaches this in all nodes at once: a composition of Gaussian mechanisms, with ``mu^2 = (2
 alpha G / deviation)^2 * sum over released nodes of (sum of weights)^2`` at the pattern that makes it largest.
+
+With one permutation for all epochs ("once") the visits are N steps apart, so what a block of 2^k steps holds depends
+only on how many steps after its beginning the first visit comes, modulo N. One array over these N numbers for each
+level gives the sums for every place in N log2(T) operations. With fresh permutations the bounds come from ``fresh``.
+For short runs and as a comparison the same sums are computed by their definition, node by node, pattern by pattern, in
+rational numbers.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
+from dpverify.kernels.jit import kernel
+from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting import blocks
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
-from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value, values_by_place
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.privacy.participation import Bounds, check_ordering
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
+from dpverify.privacy.participation import Bounds, Pattern, check_ordering, patterns
 from dpverify.shared_types import Ordering
+
+
+@kernel
+def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector) -> None:
+    """Join blocks of ``half`` steps; entry j, for a first visit j steps after the beginning, is 0 beyond the length."""
+    N = S.shape[0]
+    shift = half % N
+    for j in range(min(2 * half, N)):
+        k = j - shift if j >= shift else j - shift + N
+        S_out[j] = decay * S[j] + S[k]
+        Q_out[j] = Q[j] + S[j] * S[j] + Q[k]
+
+
+@kernel
+def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None:
+    """Add to ``out[p]``, p the place counted from 0, the value of the node of the steps after ``begin``."""
+    N = S.shape[0]
+    shift = begin % N
+    for k in range(min(length, N)):
+        p = k + shift if k + shift < N else k + shift - N
+        out[p] += Q[k] + S[k] * S[k]
+
+
+def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
+    """Sum the squared weights over the nodes that Algorithm 1 releases, for places 1 .. N; 0 beyond T."""
+    N = min(examples, steps)
+    check.memory(6 * N, examples=examples)
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    S = np.zeros(N)
+    Q = np.zeros(N)
+    out = np.zeros(N)
+    S_next = np.zeros(N)
+    Q_next = np.zeros(N)
+    S[0] = 1.0
+    for level in range(steps.bit_length()):
+        if steps >> level & 1:
+            add_node(S, Q, steps >> level + 1 << level + 1, 1 << level, out)
+        if steps >> level + 1:
+            double(S, Q, 1 << level, math.exp(log_decay * (1 << level)), S_next, Q_next)
+            S, S_next, Q, Q_next = S_next, S, Q_next, Q
+    return out
+
+
+@kernel
+def sum_of_pattern(visits: NDArray[np.int64], T: int, log_decay: float) -> float:
+    """Sum, over released nodes [y, z], the squared sum of ``exp(log_decay (z - t))`` over visits t in rising order."""
+    total = 0.0
+    k = 0
+    while (T >> k) > 0:
+        level_total = 0.0
+        weight = 0.0
+        a = -1
+        for i in range(visits.shape[0]):
+            x = visits[i] - 1
+            if x >> k != a:
+                level_total += weight * weight
+                weight = 0.0
+                a = x >> k
+            if a % 2 == 0 and (a + 1) << k <= T:
+                ahead = ((a + 1) << k) - 1 - x
+                weight += math.exp(log_decay * ahead) if ahead > 0 else 1.0
+        total += level_total + weight * weight
+        k += 1
+    return total
+
+
+def pattern_value(steps: int, alpha: float, pattern: Sequence[int]) -> float:
+    """Sum the squared weights of one pattern over the released nodes of Algorithm 1, in floats."""
+    log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
+    return sum_of_pattern(np.asarray(pattern, dtype=np.int64), steps, log_decay)
+
+
+def released_nodes(steps: int) -> Iterator[tuple[int, int]]:
+    """Give first and last step, ``[z - lowbit(z) + 1, z]``, of the nodes that some COMPOSE(1, t), t <= T, takes."""
+    for z in range(1, steps + 1):
+        yield z - (z & -z) + 1, z
+
+
+def node_weight(node: tuple[int, int], pattern: Sequence[int], alpha: Fraction) -> Fraction:
+    """Sum ``(1-alpha)**(z - t)`` over the visits t in the node [y, z]; ``0**0 = 1``."""
+    y, z = node
+    return sum(((1 - alpha) ** (z - t) for t in pattern if y <= t <= z), Fraction(0))
+
+
+def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction:
+    """Sum the squared weights over the released nodes: squared sensitivities in units of ``(2 alpha G)^2``."""
+    return sum((node_weight(node, pattern, alpha) ** 2 for node in released_nodes(steps)), Fraction(0))
+
+
+def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) -> tuple[Fraction, Pattern]:
+    """Maximize :func:`pattern_sum` by trying every pattern. The maximum, and the first pattern that reaches it."""
+    best = max(patterns(steps, examples, ordering), key=lambda pattern: pattern_sum(steps, alpha, pattern))
+    return pattern_sum(steps, alpha, best), best
+
 
 ACCURACY: Final = 1.001  # Upper over lower bound, unless another is asked for.
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from dpverify.papers.tran2022.accounting.algorithm_1.join import STATES, Level, Places, join_level, targets_of
+from dpverify.papers.tran2022.accounting.algorithm_1.hull import STATES, Level, Places, join_level, targets_of
 from dpverify.papers.tran2022.accounting.blocks import (
     INSIDE,
     LONGEST_PATTERN,

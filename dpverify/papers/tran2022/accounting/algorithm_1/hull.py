@@ -1,18 +1,24 @@
-"""Points (S, Q) of which no other two are better together: the upper hull, kept in the order of falling S.
+"""The upper hull of points (S, Q), kept in the order of falling S, and blocks joined from their halves.
 
 What a block still adds to the run is ``Q + f(S)`` where f is a maximum of sums of squares of nondecreasing affine
 functions of S, ``S^2`` among them: f and ``f(S) - S^2`` are convex and nondecreasing. So a point below the chord of two
 others, in Q or in ``Q + S^2`` over S, is worth no more than the better of the two, and may go. NOTES_accountant.md has
 the proof, and what rounding costs.
+
+``join_level`` joins all blocks of one length from their halves in one call, and keeps the points of the upper hull of
+each state.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple, TypeVar
 
-from dpverify.kernels.jit import inner_kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.accounting.blocks import Codes
+from dpverify.papers.tran2022.accounting.blocks import Codes, State, pairings
 
 FLOOR: Final = 0.05  # Differences of S are relative to S, but not to less than this: a node's own visits weigh about 1.
 
@@ -122,3 +128,125 @@ def add_sums(
         out = out + 1
         k = k + 1
     return out
+
+
+Places = NDArray[np.int64]
+
+Number = TypeVar("Number", np.float64, np.int64)
+
+STATES: Final[tuple[State, ...]] = ((False, False), (False, True), (True, False), (True, True))
+
+
+class Level(NamedTuple):
+    """All blocks of one length that a run needs; those inside an epoch are one."""
+
+    offsets: Places  # (m,) rising: first steps, counted from 0, modulo N
+    left: Places  # (m,) places of the halves in the level below
+    right: Places
+    begin: Places  # (m, 5) where the points of each of ``STATES`` begin, and where the last end
+    S: Vector  # (n,) of all points: sum of weights at the block's end, value of the nodes inside
+    Q: Vector
+    code: Codes  # (n,) what each point was made from: states of the halves, places of their points, 20 bits each
+
+
+def targets_of(offsets: Places, half: int, N: int) -> Places:
+    """Give the state of each pair of states of the halves, -1 where they do not fit, shape (m, 16)."""
+    middle = offsets + half
+    end = offsets + 2 * half
+    kinds = (
+        middle % N != 0,
+        middle <= N,
+        middle // N * N + N >= end,
+        offsets == 0,
+        end % N == 0,
+        end >= N,
+        end - offsets >= N,
+    )
+    which = sum((kind.astype(np.int64) << place for place, kind in enumerate(kinds)), np.zeros(1, dtype=np.int64))
+    _, first, kind_of = np.unique(which, return_index=True, return_inverse=True)
+    table = np.full((len(first), 16), -1, dtype=np.int64)
+    for row, place in zip(table, first, strict=True):
+        for state, pairs in pairings(STATES, STATES, int(offsets[place]), half, half, N).items():
+            row[[4 * STATES.index(a) + STATES.index(b) for a, b in pairs]] = STATES.index(state)
+    return table[kind_of]
+
+
+@kernel
+def lengthened(array: NDArray[Number], used: int, size: int) -> NDArray[Number]:
+    """Copy what is used of an array into a longer one."""
+    out = np.empty(size, dtype=array.dtype)
+    for i in range(used):  # a slice would be compiled with all the words of an error about shapes
+        out[i] = array[i]
+    return out
+
+
+@kernel
+def join_level(
+    decay: float,
+    close: float,
+    upper: bool,
+    limit: int,
+    targets: Places,
+    left: Places,
+    right: Places,
+    begin: Places,
+    S: Vector,
+    Q: Vector,
+) -> tuple[Places, Vector, Vector, Codes, int]:
+    """Join blocks of the level below, of which ``begin``, S and Q are given; ``decay`` is that of the right half.
+
+    Returns begin, S, Q and code of the level, and the most points of a state: above ``limit`` where it was given up.
+    """
+    m = left.shape[0]
+    starts = np.zeros((m, 5), dtype=np.int64)
+    S_out, Q_out, code_out = np.empty(64), np.empty(64), np.empty(64, dtype=np.int64)
+    total = longest = room = 0
+    s1, q1, c1 = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
+    s2, q2, c2 = np.empty(0), np.empty(0), np.empty(0, dtype=np.int64)
+    na, nb, value = np.empty(4, dtype=np.int64), np.empty(4, dtype=np.int64), np.empty(0)
+    sa, qa = np.empty((4, 0)), np.empty((4, 0))
+    sb, qb, cb = np.empty((4, 0)), np.empty((4, 0)), np.empty((4, 0), dtype=np.int64)
+    for x in range(m):
+        of_left, of_right = begin[left[x]], begin[right[x]]
+        needed = 4 * (of_left[4] - of_left[0] + of_right[4] - of_right[0])
+        if needed > room:
+            room = 2 * needed
+            s1, q1, c1 = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
+            s2, q2, c2 = np.empty(room), np.empty(room), np.empty(room, dtype=np.int64)
+            value, sa, qa = np.empty(room), np.empty((4, room)), np.empty((4, room))
+            sb, qb, cb = np.empty((4, room)), np.empty((4, room)), np.empty((4, room), dtype=np.int64)
+        for a in range(4):
+            na[a] = of_left[a + 1] - of_left[a]
+            for i in range(na[a]):
+                s = S[of_left[a] + i]
+                sa[a, i], qa[a, i] = decay * s, Q[of_left[a] + i] + s * s
+        for b in range(4):
+            nb[b] = of_right[b + 1] - of_right[b]
+            for j in range(nb[b]):
+                sb[b, j], qb[b, j], cb[b, j] = S[of_right[b] + j], Q[of_right[b] + j], j
+            nb[b] = above_chords(nb[b], sb[b], qb[b], cb[b], value, 0.0)
+        for target in range(4):
+            n = 0
+            for a in range(4):
+                for b in range(4):
+                    if na[a] > 0 and nb[b] > 0 and targets[x, 4 * a + b] == target:
+                        pair = (4 * a + b) << 40
+                        n = add_sums(n, s1, q1, c1, na[a], sa[a], qa[a], nb[b], sb[b], qb[b], cb[b], pair, s2, q2, c2)
+                        s1, q1, c1, s2, q2, c2 = s2, q2, c2, s1, q1, c1
+            n = above_chords(n, s1, q1, c1, value, 1.0)
+            if close > 0.0:
+                n = above_chords(merge_close(n, s1, q1, c1, close, upper), s1, q1, c1, value, 1.0)
+            longest = max(longest, n)
+            if longest > limit:
+                return starts, S_out, Q_out, code_out, longest
+            if total + n > S_out.shape[0]:
+                size = 2 * (total + n)
+                S_out, Q_out = lengthened(S_out, total, size), lengthened(Q_out, total, size)
+                code_out = lengthened(code_out, total, size)
+            for k in range(n):
+                S_out[total + k], Q_out[total + k], code_out[total + k] = s1[k], q1[k], c1[k]
+            total += n
+            starts[x, target + 1] = total
+        if x + 1 < m:
+            starts[x + 1, 0] = total
+    return starts, S_out[:total].copy(), Q_out[:total].copy(), code_out[:total].copy(), longest

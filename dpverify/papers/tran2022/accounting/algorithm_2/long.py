@@ -1,23 +1,145 @@
-"""Very long runs of Algorithm 2 with many epochs: bounds on the worst pattern in a time that does not grow with them.
+"""Bounds on the worst pattern of very long runs of Algorithm 2, in a time that does not grow with their epochs.
 
-Upper bound: single visits lie anywhere (``free``), and what pairs gain at a boundary of epochs depends on the bits of
-its place and is added up over all boundaries, above a price that both sides agree on. Lower bound: pairs at every
-second boundary. The first epochs, whose G nodes have less noise, are done as in short runs (NOTES_accountant.md,
-section 7).
+Upper bound: single visits lie anywhere (``FreeBlocks``), in blocks of steps that are alike for all blocks of one
+length. What a block counts at most then depends on its number of visits only: one set of points for each length and
+number. Pairs of visits that share a short node have a price there (:mod:`pairs`). What pairs gain at a boundary of
+epochs depends on the bits of its place and is added up over all boundaries, above a price that both sides agree on.
+Lower bound: pairs at every second boundary. The first epochs, whose G nodes have less noise, are done as in short runs.
+NOTES_accountant.md, section 7, has the proof.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 import numpy as np
 
+from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_2 import pairs
-from dpverify.papers.tran2022.accounting.algorithm_2.free import CLOSE, HEAD, FreeBlocks
-from dpverify.papers.tran2022.accounting.algorithm_2.fresh import SrTree
+from dpverify.papers.tran2022.accounting.algorithm_2.fresh import FLOOR, SrTree
+from dpverify.papers.tran2022.accounting.algorithm_2.frontier import add_own, thin
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.privacy.participation import Bounds
+
+Points: TypeAlias = tuple[Vector, Vector, Vector]  # S, R and Q of some choices of visits in a block, as in ``frontier``
+
+CLOSE: Final = 1e-3  # How close points are merged.
+
+COARSE: Final = 5  # Pairs that share a node of at most 2^(top - COARSE) steps are priced.
+
+HEAD: Final = 5  # Blocks of up to 2^(top + HEAD) steps are looked at.
+
+NO_VISIT: Final = (np.zeros(1), np.zeros(1), np.zeros(1))
+
+
+class FreeBlocks:
+    """Blocks whose single visits may lie anywhere, by length and number of visits; after step 2N."""
+
+    def __init__(self, sensitivities: NodeSensitivities, alpha: float) -> None:
+        self.sensitivities = sensitivities
+        self.N = sensitivities.examples
+        self.top = sensitivities.top
+        self.log_decay = math.log1p(-alpha)
+        self.lowest = (self.N & -self.N).bit_length() - 1
+        self.fine = max(sensitivities.top - COARSE, self.lowest + 1)
+        self.one = sensitivities.g_later + sensitivities.delta_late**2
+        self._floors = sensitivities.floors(sensitivities.g_later, FLOOR)
+
+    def decay(self, steps: int) -> float:
+        """Give ``(1-alpha)**steps``."""
+        return math.exp(self.log_decay * steps)
+
+    def most_visits(self, level: int) -> int:
+        """Give how many epochs a block of ``2**level`` steps, wherever it begins, can meet."""
+        return 1 if level <= self.lowest else ((1 << level - self.lowest) - 2) // (self.N >> self.lowest) + 2
+
+    def values(self, price: float) -> dict[int, float]:
+        """Bound what a block of ``2**(top + HEAD)`` steps counts, itself included, for each number of visits."""
+        single: Points = (np.ones(1), np.zeros(1), np.zeros(1))
+        for level in range(self.fine):
+            single = self._longer(single, level)
+        blocks = {0: NO_VISIT, 1: self._alone(single, self.N - 1)}
+        for level in range(self.fine, self.top + HEAD):
+            half = 1 << level
+            left = {n: self._own(points, level, True) for n, points in blocks.items()}
+            right = {n: self._own(points, level, False) for n, points in blocks.items()}
+            second = right.get(1, NO_VISIT)
+            if level < self.top:  # the later of two visits comes soon after the beginning of its epoch
+                second = self._own(self._alone(single, min(self.N - 1, 2 * half - 2)), level, False)
+                single = self._longer(single, level)
+            elif level == self.top:
+                pair = (np.zeros(1), np.array([self.N - 1.0 + (1 << self.fine)]), np.array([price]))
+                left[2] = right[2] = _union([left[2], pair]) if 2 in left else pair
+            least = max((2 * half + 1) // self.N - 1, 0)
+            blocks = {
+                n: self._thinned(*_union(parts), keep=float(level < self.top))
+                for n in range(least, self.most_visits(level + 1) + 1)
+                if (parts := list(self._parts(left, right, second, n, half)))
+            }
+        return {n: float((Q + self.sensitivities.drift * R * R).max()) for n, (_, R, Q) in blocks.items()}
+
+    def fair_price(self) -> float:
+        """Give a price of pairs at which two visits count about as much apart: any price gives an upper bound."""
+        values = self.values(0.0)
+        max_visits = max(values)
+        return 2.0 * values[max_visits] / max_visits
+
+    def most_of(self, blocks: int, epochs: int, price: float) -> float:
+        """Bound what so many blocks count together that hold at most one visit an epoch."""
+        values = self.values(price)
+        slopes = {max((values[n] - values[m]) / (n - m), 0.0) for n in values for m in values if m < n}
+        return min(blocks * max(v - slope * n for n, v in values.items()) + slope * epochs for slope in slopes)
+
+    def _longer(self, single: Points, level: int) -> Points:
+        """Give, for twice the steps, one visit's S and its squares in left and in right halves."""
+        S, A, B = single
+        decayed = S * self.decay(1 << level)
+        joined = np.concatenate([decayed, S]), np.concatenate([A + S * S, A]), np.concatenate([B, B + S * S])
+        return self._thinned(*joined, floors=(FLOOR, 1.0))
+
+    def _alone(self, single: Points, place: float) -> Points:
+        """Give the points of a block with one visit, at the step number ``place`` + 1 of its epoch or before."""
+        S, A, B = single
+        return self._thinned(S, S * place, (self.one + self.sensitivities.drift * place**2) * A + self.one * B)
+
+    def _own(self, points: Points, level: int, left: bool) -> Points:
+        S, R, Q = points
+        w = self.sensitivities
+        short = float(level <= self.top)
+        drift = w.drift if left else 0.0
+        return S, R, add_own(S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most)
+
+    def _parts(
+        self, left: dict[int, Points], right: dict[int, Points], second: Points, n: int, half: int
+    ) -> Iterable[Points]:
+        """Join all halves that hold n visits together."""
+        decay = self.decay(half)
+        for a, (S, R, Q) in left.items():
+            if n - a in right:
+                partner = second if a == n - a == 1 else right[n - a]
+                yield (
+                    np.add.outer(decay * S, partner[0]).ravel(),
+                    np.add.outer(decay * R, partner[1]).ravel(),
+                    np.add.outer(Q, partner[2]).ravel(),
+                )
+
+    def _thinned(
+        self, S: Vector, R: Vector, Q: Vector, *, keep: float = 1.0, floors: tuple[float, float] | None = None
+    ) -> Points:
+        """Give fewer points that beat all of these."""
+        S = S * keep
+        R = R.copy()
+        Q = Q.copy()
+        count = thin(S.size, S, R, Q, np.zeros(S.size, dtype=np.int64), CLOSE, *(floors or self._floors), True)
+        return S[:count].copy(), R[:count].copy(), Q[:count].copy()
+
+
+def _union(parts: Iterable[Points]) -> Points:
+    S, R, Q = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return S, R, Q
+
 
 FEWEST: Final = 1 << 10  # Epochs are longer than this in a long run.
 

@@ -8,8 +8,8 @@ with one example a step, t = 1..T. Epoch q = 0, 1, ... owns the steps qN + 1 .. 
 in the order of a permutation. The noise is the stream of ``tree_noise.stream``, fused into the step.
 
 Two forms give the same iterates, bit for bit, from the same seed: :class:`DpNsgd` on a jitted gradient of one example,
-and ``DpNsgdCallable`` on any Python function. Both draw permutations from the seed's stream 0 and noise from its stream
-1, the second by the library and the first by ``kernels.normal``: no evidence rests on the noise that it draws.
+and :class:`DpNsgdCallable` on any Python function. Both draw permutations from the seed's stream 0 and noise from its
+stream 1, the second by the library and the first by ``kernels.normal``: no evidence rests on the noise that it draws.
 
 Conventions where the box is silent: a momentum m^_t of length 0 moves nothing; the box returns w_1..w_T, we keep
 w_{T+1}, which it computes, as well; its last permutation, of an epoch without steps where N divides T, is not drawn.
@@ -17,20 +17,102 @@ w_{T+1}, which it computes, as well; its last permutation, of an epoch without s
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
 from dpverify.kernels.epochs import ExampleOrder, ask_ahead, example_of
-from dpverify.kernels.jit import kernel
+from dpverify.kernels.jit import for_types_of, kernel, step_kernel
 from dpverify.kernels.normal import Words, fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import Seed
-from dpverify.kernels.typing import ExampleGradient, Matrix, Tape, Vector
-from dpverify.kernels.vector import copy_into
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.dp_nsgd.run import NsgdRun
-from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, noisy_step
-from dpverify.problems.gradient_of_examples import compiled, compiling
+from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
+from dpverify.kernels.vector import copy_into, move
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.tree_noise.stream import decays, slot_noise
+from dpverify.problems.stepped_run import FunctionRun, IndexGradient, SteppedRun, compiled, compiling
+
+
+class NsgdNumbers(NamedTuple):
+    """What every step takes, and none changes."""
+
+    alpha: float  # momentum weight
+    eta: float  # length of a step
+    scale: float  # standard deviation of a node's noise; 0: none
+    decay: Vector  # (LEVELS,) from ``decays``
+
+
+class NsgdState(NamedTuple):
+    """What a step changes."""
+
+    gradient: Vector  # (d,) of the step's example, at w_t
+    w: Vector  # (d,) w_t, which becomes w_{t+1}
+    m: Vector  # (d,) m_{t-1}, which becomes m_t
+    m_hat: Vector  # (d,) receives m^_t
+    # (floor(log2 T) + 1, d) Row k is the last NOISE_s whose lowest bit is 2^k; zero at the start. Before step t the row
+    # of its level receives the unit Gaussian of the node that ends at t with length lowbit(t), if there is noise.
+    slots: Matrix
+    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): nothing is kept
+    done: Indices  # (1,) receives t; it changes with w, so that an interrupted run knows where it is
+
+
+def new_numbers(parameters: Parameters, examples: int) -> NsgdNumbers:
+    """Compute what every step of a run takes."""
+    p = parameters
+    return NsgdNumbers(p.alpha, p.eta, p.node_deviation(examples), decays(p.alpha))
+
+
+@step_kernel
+def noisy_step(
+    t: int, numbers: NsgdNumbers, gradient: Vector, w: Vector, m: Vector, m_hat: Vector, slots: Matrix,
+    iterates: Matrix, done: Indices,
+) -> bool:  # fmt: skip
+    """Do step t of Algorithm 1, from the gradient on. Whether m^_t is finite; where it is not, the step is not done.
+
+    The arrays are the fields of ``NsgdState``, one by one: to hand the record on costs as much as a tenth of a step.
+    """
+    alpha, d, noise = numbers.alpha, w.shape[0], slots[level(t)]
+    beta = 1.0 - alpha
+    if numbers.scale > 0.0:
+        slot_noise(t, numbers.decay, numbers.scale, slots)  # NOISE <- sum over COMPOSE(1, t)
+    for j in range(d):
+        m[j] = beta * m[j] + alpha * gradient[j]  # m_t <- (1 - alpha) m_{t-1} + alpha grad f(w_t, x_{pi_i^q})
+        m_hat[j] = m[j] + noise[j]  # m^_t <- m_t + NOISE
+    if not move(numbers.eta, m_hat, w):  # w_{t+1} <- w_t - eta m^_t / |m^_t|
+        return False
+    if iterates.shape[0] > 0:
+        copy_into(iterates[t], w)
+    done[0] = t
+    return True
+
+
+class NsgdRun(SteppedRun):
+    """A run of Algorithm 1, as far as it has come; subclasses know how to get a gradient."""
+
+    def __init__(
+        self, examples: int, start: Vector, parameters: Parameters, seed: Seed, tape: Tape | None, keep: bool
+    ) -> None:
+        self.parameters = p = parameters
+        slots = p.steps.bit_length()
+        super().__init__(p.steps, examples, start, p.ordering, seed, keep=keep, vectors=slots)
+        d = len(self._w)
+        self._tape = np.empty((0, d)) if tape is None else check.array(p.steps, d, tape=tape)
+        self._numbers = new_numbers(p, examples)
+        # what a gradient leaves out is seen; m_0 = 0
+        unknown = np.full(d, np.nan)
+        m = np.zeros(d)
+        m_hat = np.zeros(d)
+        self._state = NsgdState(unknown, self._w, m, m_hat, np.zeros((slots, d)), self._iterates, self._done)
+
+    @property
+    def node_deviation(self) -> float:
+        """Standard deviation of a node's noise, in units of the gradient."""
+        return self._numbers.scale
+
+    def _fail(self, t: int) -> None:
+        """Say what was not finite at step t."""
+        self._refuse(self._state.gradient[np.newaxis], self._state.m_hat, t)
 
 
 @kernel
@@ -128,3 +210,52 @@ class DpNsgd(NsgdRun):
             )
         if failed:
             self._fail(failed)
+
+
+class DpNsgdCallable(FunctionRun, NsgdRun):
+    """DP-NSGD on a Python function: a model of PyTorch or JAX, a simulator, a closure.
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(w, n)``: the gradient of the loss of example n (0, ..., N - 1) at w, shape (d,). It gets a copy of w.
+    examples, start, parameters, seed, tape, keep
+        As in ``NsgdRun``.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape does not fit, an entry is not finite, or what is kept does not fit in memory; later, if a gradient
+        has another shape than (d,), or is not finite.
+
+    Notes
+    -----
+    Source: Algorithm 1.
+    """
+
+    def __init__(
+        self,
+        gradient: IndexGradient,
+        examples: int,
+        start: Vector,
+        parameters: Parameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        keep: bool = False,
+    ) -> None:
+        super().__init__(examples, start, parameters, seed, tape, keep)
+        self._ask_with(gradient)
+        self._noisy_step = for_types_of(noisy_step, 1, self._numbers, *self._state)
+
+    def _step(self, t: int, n: int) -> None:
+        state = self._state
+        self._ask(state.w, n, t, state.gradient)
+        if self._numbers.scale > 0.0:
+            unit = state.slots[(t & -t).bit_length() - 1]
+            if len(self._tape):
+                unit[:] = self._tape[t - 1]
+            else:
+                self._noise_rng.standard_normal(out=unit)  # the numbers that compiled code draws, bit for bit
+        if not self._noisy_step(t, self._numbers, *state):
+            self._fail(t)

@@ -15,10 +15,9 @@ from dpverify.kernels.normal import Words, fill_normal_from, take_words, wrappin
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Tape, Vector
 from dpverify.kernels.vector import copy_into
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.dp_nsgd.run import NsgdRun
-from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, noisy_step
-from dpverify.problems.sparse.base import SparseProblem
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import NsgdNumbers, NsgdRun, NsgdState, noisy_step
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
+from dpverify.problems.sparse.rows import SparseProblem
 
 
 @kernel

@@ -38,16 +38,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.kernels import check
-from dpverify.kernels.cache_lines import write_row
 from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import inner_kernel, step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
-from dpverify.papers.tran2022.algorithms.reconstruction.blocks import absorb, ask_for, finish_block, place
+from dpverify.kernels.vector import write_row
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     Nodes,
+    absorb,
+    ask_for,
     check_nodes,
     fill_level_decay,
+    finish_block,
     first_rows,
+    place,
 )
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 

@@ -15,6 +15,7 @@ import numpy as np
 from dpverify.kernels import check
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
@@ -22,9 +23,8 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     StreamConstants,
     new_constants,
 )
+from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_with, tape_layout, tape_rows
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 
 Family: TypeAlias = Literal["g", "delta", "r"]
 

@@ -39,8 +39,8 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     Stack,
     StreamConstants,
 )
+from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_drawn, rows_until
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 
 
 class PastSteps(NamedTuple):

@@ -24,6 +24,7 @@ from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.normal import NO_WORDS, Words, fill_normal_from
 from dpverify.kernels.tape import fill_normal, generator
 from dpverify.kernels.typing import Matrix, Tape, Vector
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
@@ -36,8 +37,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct_step,
     state_floats,
 )
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
 
 
 @kernel

@@ -11,11 +11,10 @@ and m^_t, which stands for m_t = alpha sum_i (1 - alpha)^(t - i) grad f(w_i, x_i
 stream of ``reconstruction.stream``. A node is made from its two halves when its last step is done.
 A whole run keeps O(N d) numbers, and a step costs O(d) beside its two or three gradients.
 
-Conventions where the box is silent or does not run stand in ``sr_nsgd.repairs``. As in
-``dp_nsgd.optimizer``, a momentum m^_t of length 0 moves nothing, w_{T+1} is kept as well, and
-permutations come from the seed's stream 0 and noise from its stream 1, which compiled code draws by ``kernels.normal``
-and ``SrNsgdCallable`` by the library, bit for bit the same. Nodes that no step reads get no noise and are
-not drawn; see ``sr_nsgd.noise``.
+Conventions where the box is silent or does not run are in ``REPAIRS``. As in ``dp_nsgd.optimizer``, a momentum m^_t of
+length 0 moves nothing, w_{T+1} is kept as well, and permutations come from the seed's stream 0 and noise from its
+stream 1, which compiled code draws by ``kernels.normal`` and :class:`SrNsgdCallable` by the library, bit for bit the
+same. Nodes that no step reads get no noise and are not drawn; see ``sr_nsgd.noise``.
 """
 
 from __future__ import annotations
@@ -23,17 +22,130 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import ExampleOrder, ask_ahead, example_of
-from dpverify.kernels.jit import kernel
-from dpverify.kernels.normal import take_words, wrapping
+from dpverify.kernels.epochs import ExampleOrder, ask_ahead, draw_schedule, example_of
+from dpverify.kernels.jit import for_types_of, kernel
+from dpverify.kernels.normal import NO_WORDS, take_words, wrapping
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import ExampleGradient, Indices, Matrix, Tape, Vector
-from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
-from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
-from dpverify.papers.tran2022.algorithms.sr_nsgd.step import SrNumbers, SrState, sr_step
-from dpverify.problems.gradient_of_examples import compiled, compiling
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.reconstruction.literal import Repair
+from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, state_floats
+from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, tape_rows
+from dpverify.papers.tran2022.algorithms.sr_nsgd.step import (
+    BAD_GRADIENT,
+    SrNumbers,
+    SrState,
+    new_sr_numbers,
+    new_sr_state,
+    sr_step,
+)
+from dpverify.problems.stepped_run import FunctionRun, IndexGradient, SteppedRun, compiled, compiling, read_only
+
+REPAIRS = (
+    Repair(
+        "algorithm-2-loop",
+        "for r = 0 ... min{N - 1, T - qN}: t <- qN + r_t",
+        "t = 1..T; epoch q = 0, 1, ... owns the steps qN + 1 .. (q + 1)N, as in Algorithm 1",
+        "as printed the first step is t = 0, which has floor(log2 0) levels and no w_0 to read; r_t is r",
+    ),
+    Repair(
+        "algorithm-2-anchors",
+        "the anchor of epoch q is w_{qN}",
+        "the anchor of an epoch is the iterate at its first step, w_{qN+1}",
+        "w_0 does not exist, and w_{qN} is the iterate at the last step of the epoch before",
+    ),
+    Repair(
+        "algorithm-2-g-nodes",
+        "every step i of a node has the anchor w_{qN} and the permutation of the present epoch q",
+        "each step has the anchor and the permutation of its own epoch, as section 4 defines F^G",
+        "a node that straddles epochs would change its meaning while it is kept, and equation 3 would not hold",
+    ),
+    Repair(
+        "algorithm-2-r-nodes",
+        "the same for F^r",
+        "each step has the anchor and the permutation of its own epoch",
+        "as algorithm-2-g-nodes",
+    ),
+    Repair(
+        "algorithm-2-delta-nodes",
+        "the same for F^Delta, with the anchors w_{qN} and w_{(q-1)N}",
+        "each step has the anchor of its own epoch, the one before that, and its own permutation",
+        "as algorithm-2-g-nodes",
+    ),
+    Repair(
+        "algorithm-2-node-names",
+        "zeta_t^G, zeta_t^r, zeta_t^Delta, sampled for every k under one name",
+        "one Gaussian for each node",
+        "section 4 and appendix E give every node its own noise",
+    ),
+    Repair(
+        "algorithm-2-update",
+        "w_t = w_{t-1} - eta m^_t / |m^_t|",
+        "w_{t+1} = w_t - eta m^_t / |m^_t|, as in Algorithm 1",
+        "the r nodes of step t hold the gradient at w_t, so w_t must be there before m^_t is",
+    ),
+)
+"""Every change, in the order of the box's lines. Algorithm 4 has a list of its own."""
+
+
+class SrRun(SteppedRun):
+    """A run of Algorithm 2, as far as it has come. Subclasses know how to get a gradient.
+
+    ``tape`` (n, d): unit Gaussians to use instead of drawing them, with the rows of ``sr_nsgd.noise.tape_layout(N,
+    T)``. Shapes: ``start`` (d,), ``schedule`` (T,).
+    """
+
+    def __init__(
+        self,
+        examples: int,
+        start: Vector,
+        parameters: SrParameters,
+        seed: Seed,
+        tape: Tape | None,
+        schedule: Indices | None,
+        keep: bool,
+    ) -> None:
+        self.parameters = p = parameters
+        examples = check.whole(1, examples=examples)
+        vectors = 2 * state_floats(examples, p.steps, 1) + (2 * p.steps if keep else 0)
+        super().__init__(
+            p.steps, examples, start, p.ordering, seed, schedule=schedule, keep=keep, vectors=vectors, counters=2
+        )
+        d = len(self._w)
+        rows = tape_rows(examples, p.steps)
+        tape = np.empty((0, d)) if tape is None else check.array(rows, d, tape=tape)
+        self._noise = NodeNoise(p.deviations(examples), tape, NO_WORDS, self._noise_rng, np.zeros(d))
+        self._numbers = new_sr_numbers(p, examples)
+        self._state = new_sr_state(examples, p.steps, self._w, self._iterates, self._done)
+
+    @property
+    def momenta(self) -> Matrix:
+        """m_1, ..., m_t without noise, shape (t, d), if they were kept, else no rows; a view that cannot be written."""
+        return read_only(self._state.momenta[0, : self.t])
+
+    @property
+    def released(self) -> Matrix:
+        """m^_1, ..., m^_t, shape (t, d), if they were kept, else no rows; a view that cannot be written."""
+        return read_only(self._state.momenta[1, : self.t])
+
+    @property
+    def schedule(self) -> Indices:
+        """The example of each step 1..T, shape (T,): those given, or those that the seed gives."""
+        order = self._order
+        p = self.parameters
+        if len(order.given):
+            return order.given.copy()
+        return draw_schedule(len(order.permutation), p.steps, p.ordering, self._seed)
+
+    @property
+    def deviations(self) -> Vector:
+        """Standard deviations of nodes, shape (4,): G up to step 2N, G after it, Delta, r; in units of the gradient."""
+        return self._noise.deviations.copy()
+
+    def _fail(self, failed: int) -> None:
+        """Say what was not finite at the step after those that are done."""
+        gradients = self._state.gradients[: 3 if failed == BAD_GRADIENT else 0]
+        self._refuse(gradients, self._state.m_hat, self.t + 1)
 
 
 @kernel
@@ -112,5 +224,52 @@ class SrNsgd(SrRun):
             failed = run_sr_steps(
                 self._compiled, self._x, self._y, first, last, self._order, self._numbers, self._noise, self._state
             )
+        if failed:
+            self._fail(failed)
+
+
+class SrNsgdCallable(FunctionRun, SrRun):
+    """Sensitivity-reduced NSGD on a Python function: a model of PyTorch or JAX, a simulator, a closure.
+
+    Parameters
+    ----------
+    gradient : callable
+        As in ``DpNsgdCallable``; it is called two times a step in the first epoch and three times after it.
+    examples, start, parameters, seed, tape, schedule, keep
+        As in ``SrRun``.
+
+    Raises
+    ------
+    ArgumentError
+        As in ``DpNsgdCallable``.
+
+    Notes
+    -----
+    Source: Algorithm 2.
+    """
+
+    def __init__(
+        self,
+        gradient: IndexGradient,
+        examples: int,
+        start: Vector,
+        parameters: SrParameters,
+        *,
+        seed: Seed = 0,
+        tape: Tape | None = None,
+        schedule: Indices | None = None,
+        keep: bool = False,
+    ) -> None:
+        super().__init__(examples, start, parameters, seed, tape, schedule, keep)
+        self._ask_with(gradient)
+        self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, *self._state)
+
+    def _step(self, t: int, n: int) -> None:
+        state = self._state
+        self._ask(state.anchors[0], n, t, state.gradients[G])
+        if t > len(self._order.permutation):
+            self._ask(state.anchors[1], n, t, state.gradients[DELTA])
+        self._ask(state.w, n, t, state.gradients[R])
+        failed = self._sr_step(t, self._numbers, self._noise, *state)
         if failed:
             self._fail(failed)

@@ -11,6 +11,7 @@ from dpverify.kernels.dyadic import floor_log2, level
 from dpverify.kernels.jit import step_kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import move
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     DELTA,
     G,
@@ -23,7 +24,6 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct_step,
 )
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, add_noise
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 
 # What a step says that was not done
 BAD_GRADIENT = 1

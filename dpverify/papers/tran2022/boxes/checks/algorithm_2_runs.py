@@ -10,12 +10,12 @@ from dpverify.harness import Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.problems.worst_cases import ClippedQuadratic
 from dpverify.shared_types import Ordering
 

@@ -19,10 +19,10 @@ from dpverify.harness import (
     of_variant,
 )
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import printed_v
+from dpverify.papers.tran2022.algorithms.scales import printed_v
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
-from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck, of_variant
-from dpverify.harness.search.coefficients import compare_coefficients
+from dpverify.harness.search.exhaustive_check import compare_coefficients
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.boxes.box_indices_bounds import made_nodes
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, in_words, paper_functions
-from dpverify.papers.tran2022.identities.node_combinations_bounds import (
+from dpverify.papers.tran2022.identities.combinations_bounds import (
+    Ordering,
     in_gradients,
+    in_words,
     literal_output,
+    paper_functions,
     printed_output,
 )
 from dpverify.problems.worst_cases import ClippedQuadratic

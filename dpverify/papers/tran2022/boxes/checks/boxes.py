@@ -20,11 +20,10 @@ from dpverify.harness import (
     TrueNeighbour,
     of_variant,
 )
-from dpverify.harness.planted import Rule, corrected
+from dpverify.harness.sides import Rule, corrected
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.boxes import box_indices_bounds as box_indices
-from dpverify.papers.tran2022.trees.aggregation_bounds import aggregation_renyi
-from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import aggregation_renyi, compose_intervals
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -18,11 +18,11 @@ from dpverify.harness import (
     SearchCheck,
     of_variant,
 )
-from dpverify.harness.search.rule_check import RuleCheck
-from dpverify.harness.witnesses import shown_by
+from dpverify.harness.admissible import shown_by
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
-from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.symbolic.exact.numbers import Exact, ball, to_exact
 

@@ -10,25 +10,23 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, RuleCheck
-from dpverify.harness.search.coefficients import compare_arrays, compare_coefficients
+from dpverify.harness.search.exhaustive_check import compare_arrays, compare_coefficients
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
 from dpverify.papers.tran2022.algorithms.reconstruction import literal as reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction import nodes as reconstruct_nodes
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
+from dpverify.papers.tran2022.identities.combinations_bounds import (
     Ordering,
+    in_gradients,
     in_words,
     left_over,
-    paper_functions,
-)
-from dpverify.papers.tran2022.identities.node_combinations_bounds import (
-    in_gradients,
     literal_output,
+    paper_functions,
     printed_output,
     streaming_outputs,
 )
 from dpverify.papers.tran2022.trees.checks.compose import is_cover
-from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_intervals
 from dpverify.symbolic.exact.combinations import Combination, kronecker_point
 from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import permutations, product
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, of_variant
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 
 MEETS = {

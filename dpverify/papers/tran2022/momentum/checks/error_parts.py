@@ -26,18 +26,22 @@ from dpverify.harness import (
     Property,
     TrueNeighbour,
 )
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
-from dpverify.papers.tran2022.algorithms.slopes.memory import Memory, WatchedRun, error_at, printed_terms
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
+from dpverify.papers.tran2022.algorithms.momentum_errors import (
+    Memory,
+    WatchedRun,
+    error_at,
+    errors_of_seeds,
+    printed_terms,
+)
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.scales import levels, printed_v
 from dpverify.papers.tran2022.momentum import momentum_error_bounds as bounds
 from dpverify.problems.worst_cases import antipodal, identical
 from dpverify.shared_types import Ordering
-from dpverify.symbolic.exact.evaluate import decide
+from dpverify.symbolic.exact.evaluate import decide, evaluate_statement
 from dpverify.symbolic.exact.numbers import nearest_float, to_ball, to_exact, to_value
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -10,10 +10,10 @@ from itertools import permutations
 from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
-from dpverify.harness.search.rule_check import RuleCheck, of_variant
+from dpverify.harness.search.exhaustive_check import RuleCheck, of_variant
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum.checks.linear_losses import RIDGES, SLOPE
-from dpverify.papers.tran2022.momentum.momentum_error_orders_bounds import (
+from dpverify.papers.tran2022.momentum.checks.momentum_error import RIDGES, SLOPE
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import (
     pair_anchor,
     pair_bias,
     ridge_gradients,

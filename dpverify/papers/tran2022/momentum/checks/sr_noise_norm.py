@@ -1,4 +1,7 @@
-"""Lemma 7 as a whole, its expected norm, and section 4's words on the size of the noise."""
+"""Lemma 7 as a whole, its expected norm, its domain of gamma, and section 4's words on the size of the noise.
+
+The lemma restricts gamma only to at most 1/2, and does not tie it to eta.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,56 @@ from dpverify.harness import (
     Point,
     SearchCheck,
 )
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.momentum.checks.linear_losses import AT_STEP_3N, SAME, TWO
-from dpverify.papers.tran2022.momentum.sr_bias_bounds import mean_distance_of_two
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import FIRST_TERM, against_exact, at_points
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
-from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_norm
+from dpverify.papers.tran2022.momentum.checks.momentum_error import AT_STEP_3N, SAME, TWO
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import mean_distance_of_two
+from dpverify.papers.tran2022.noise.checks.sr_noise import FIRST_TERM, against_exact, at_points
+from dpverify.papers.tran2022.noise.noise_bounds import NodeVariances, expected_norm, noise_variance
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
-from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
-from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import gaussian_delta, squared_decay_sum
 from dpverify.shared_types import Values
+from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import Exact, ball, nearest_float, to_ball, to_exact, to_value
-from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("tran2022", __name__)
+
+
+def _any_gamma_noise(point: Point, statement: Statement) -> Exact:
+    """Expected norm of the noise, from its exact variance."""
+    constants = definitions(statement, point, precision=ctx.prec)
+    n = int(point["N"])
+    t = int(point["t"])
+    variance = noise_variance(t, n, point["alpha"], point["gamma"], NodeVariances.of(constants))
+    return expected_norm(variance, int(point["d"]))
+
+
+def _slow(n: int, epochs: int) -> Values:
+    """Steps so short that the terms with eta are 0 to all purposes; the step before the last one of whole epochs."""
+    fixed: Values = {
+        "gamma": "1/2",
+        "eta": Fraction(1, 10**12),
+        "d": 1,
+        "G": 1,
+        "L": 1,
+        "delta": Fraction(1, 10**6),
+        "epsilon": 1,
+    }
+    return {"N": n, "T": n * epochs, "t": n * epochs - 1, "alpha": Fraction(1, n), **fixed}
+
+
+CORNERS: list[Values] = [
+    {"N": n, "T": n * q, "t": n * q - 1, "alpha": Fraction(1, n), "gamma": gamma, "eta": eta}
+    for n, q in ((62, 20), (6, 40))
+    for gamma in ("1/2", "1/100000")
+    for eta in ("1/1000000", 1)
+]
+
+CHECKS.add(
+    at_points("lemma-7-any-gamma", _slow(62, 2000), _slow(1000, 2000), lhs=_any_gamma_noise, meets=SAME),
+    against_exact("lemma-7-any-gamma", _any_gamma_noise, CORNERS, variants=("amended",)),
+)
+
 
 ONCE = {"ordering": "once"}
 FRESH = {"ordering": "fresh"}

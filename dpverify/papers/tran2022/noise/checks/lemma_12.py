@@ -7,11 +7,11 @@ from fractions import Fraction
 from dpverify.harness import PaperChecks, Point, Property, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.noise.checks import whole_runs
-from dpverify.papers.tran2022.noise.tree_noise_bounds import expected_noise_norm, noise_variance
-from dpverify.papers.tran2022.sensitivity.checks.nodes import depth_of
-from dpverify.papers.tran2022.trees.compose_bounds import count_nodes
+from dpverify.papers.tran2022.noise.noise_bounds import expected_noise_norm, tree_noise_variance
+from dpverify.papers.tran2022.sensitivity.checks.witnesses import depth_of
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes
+from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import Exact
-from dpverify.symbolic.exact.statements import definitions
 
 MEETS = {
     "update-of-algorithm-1": Property("the noise is the sum of Algorithm 1's nodes of COMPOSE(1, t)"),
@@ -30,7 +30,7 @@ def _expected_norm(point: Point, statement: Statement) -> Exact:
 
 def _variance(point: Point, statement: Statement) -> Exact:
     v = definitions(statement, point)["V"]
-    return noise_variance(int(point["t"]), point["alpha"], point["G"], point["sigma"], v)
+    return tree_noise_variance(int(point["t"]), point["alpha"], point["G"], point["sigma"], v)
 
 
 def _no_corner(point: Point) -> bool:

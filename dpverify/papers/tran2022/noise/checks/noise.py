@@ -28,15 +28,15 @@ from dpverify.harness import (
     ProportionEffect,
     TrueNeighbour,
 )
-from dpverify.harness.search.coefficients import compare_arrays
-from dpverify.harness.witnesses import Witness, linear, shown_by
+from dpverify.harness.admissible import Witness, linear, shown_by
+from dpverify.harness.search.exhaustive_check import compare_arrays
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.scales import node_deviation, printed_v
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise_literal
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import node_deviation, printed_v
 from dpverify.papers.tran2022.noise.checks import whole_runs as runs
-from dpverify.papers.tran2022.trees.compose_bounds import covariance_factor
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import covariance_factor
 from dpverify.privacy.audit.floats import lowest_bit
 
 CHECKS = PaperChecks("tran2022", __name__)

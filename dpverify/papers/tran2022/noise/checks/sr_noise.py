@@ -1,9 +1,14 @@
-"""Algorithm 2's noise, term by term: exact variances against Lemma 7's proof, counts of nodes, and its other lines."""
+"""Algorithm 2's noise, term by term: exact variances against Lemma 7's proof, counts of nodes, and its other lines.
+
+The points of Lemma 7 are small counterexamples that a search found, corners, and as many drawn points as a budget
+allows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 from flint import ctx
@@ -12,19 +17,155 @@ from dpverify.harness import (
     Budget,
     Check,
     ExhaustiveCheck,
+    Outcome,
     PaperChecks,
     Planted,
     Point,
     Property,
+    RuleCheck,
     SearchCheck,
+    TrueNeighbour,
 )
+from dpverify.harness.checks import as_point
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise import sr_noise_variance_bounds as sr_noise_variance
-from dpverify.papers.tran2022.noise.checks import sr_noise_points as points
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count, count_nodes
+from dpverify.papers.tran2022.noise import noise_bounds
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_count, count_nodes
 from dpverify.shared_types import Values
-from dpverify.symbolic.exact.numbers import Exact, to_exact, to_value
-from dpverify.symbolic.exact.statements import decide_statement, definitions
+from dpverify.symbolic.exact.evaluate import decide_statement, definitions, evaluate_statement, requires_hold
+from dpverify.symbolic.exact.numbers import Exact, ball, to_exact, to_value
+
+LeftSide = Callable[[Point, Statement], Exact]
+
+TOO_LARGE = 10**12  # The planted fault: the left side times this number
+
+
+def at_points(
+    claim: str,
+    smallest: Values,
+    inside: Values | None,
+    *,
+    lhs: LeftSide | None = None,
+    meets: Mapping[str, Property] | None = None,
+    readings: Mapping[str, str] | None = None,
+    variants: tuple[str, ...] = ("printed", "amended"),
+) -> RuleCheck:
+    """Check a statement at a smallest point and at one away from every boundary, decided in ball arithmetic."""
+
+    def rule(times: Fraction | None) -> Callable[[Point, Statement], Outcome]:
+        def holds(point: Point, statement: Statement) -> Outcome:
+            at = {name: point[name] for name in point if name in statement.free or lhs is not None}
+            if requires_hold(statement, at) is not True:
+                return Outcome(None, note="outside the domain")
+
+            def left(_: int = 0) -> Exact:
+                if times is None:
+                    return evaluate_statement(statement, at, precision=ctx.prec)[1]
+                side = lhs(at, statement) if lhs is not None else None
+                value = side if side is not None else evaluate_statement(statement, at, precision=ctx.prec)[0]
+                return to_exact(ball(value if value is not None else Fraction(0)) * ball(times))
+
+            ok = decide_statement(statement, at, left)
+            return Outcome(ok, left(), evaluate_statement(statement, at)[1])
+
+        return holds
+
+    points = [smallest] if inside is None else [smallest, inside]
+    return RuleCheck(
+        claim,
+        "counterexamples",
+        points=lambda _: points,
+        holds=rule(Fraction(1)),
+        interior=lambda point: inside is not None and point == as_point(inside),
+        planted=[Planted(f"left side times {TOO_LARGE:.0e}", holds=rule(Fraction(TOO_LARGE)), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the right side on both sides", holds=rule(None))],
+        meets=meets or {},
+        readings=readings or {},
+        variants=variants,
+        region="two points" if inside is not None else "one point",
+    )
+
+
+UNITS: dict[str, Any] = {"delta_G": 1, "sigma": 1}
+
+SQUARES: tuple[Values, Values] = (  # The square of a sum exceeds the sum of squares by more than the slack in the count
+    {**UNITS, "N": 6, "t": 55, "T": 55, "alpha": "1/6", "gamma": "1/2"},
+    {**UNITS, "N": 65535, "t": 21 * 65535 + 32768, "T": 25 * 65535, "alpha": "106/6553500", "gamma": "47/100"},
+)
+
+TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: the fifth term
+    {**UNITS, "N": 2, "T": 1, "t": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1, "L": 2, "delta_Delta": 1},
+    {**UNITS, "N": 1024, "T": 4, "t": 3, "alpha": "1/900", "gamma": "1/4", "eta": "1/5000", "L": 900, "delta_Delta": 3},
+)
+
+PLAIN: dict[str, Any] = {"G": 1, "L": 1, "sigma": 1}
+SHORT: dict[str, Any] = {"N": 64, "T": 5, "alpha": "1/9", "gamma": "1/4", "eta": "1/300", **PLAIN}
+
+FIRST_TERM: tuple[Values, Values] = (  # Short of an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)
+    {"d": 1, "T": 1, "t": 1, "N": 2, "alpha": "1/2", "eta": "1/4", "G": 1, "L": 1, "delta": "1/3", "epsilon": 1},
+    {
+        "d": 3,
+        "T": 4,
+        "t": 3,
+        "N": 2**200,
+        "alpha": "1/8",
+        "eta": Fraction(1, 2**202),
+        "G": 1,
+        "L": 1,
+        "delta": "1/3",
+        "epsilon": 1,
+    },
+)
+
+
+LONGEST = 40  # Sums over windows are gone through one by one: at most this many epochs
+
+
+def against_exact(
+    claim: str,
+    lhs: LeftSide | None,
+    corners: Sequence[Values],
+    *,
+    name: str = "exact-law",
+    tied: bool = False,
+    least: int = 1,
+    **options: Any,
+) -> ExhaustiveCheck:
+    """Hold a statement against the exact law at corners and at drawn points, half as many as a search tries."""
+    region = f"{len(corners)} corners; N up to 1024, t up to {LONGEST} N, drawn; alpha >= 1/N, gamma <= 1/2"
+    return ExhaustiveCheck(claim, name, points=_points(corners, tied, least), lhs=lhs, region=region, **options)
+
+
+def _points(corners: Sequence[Values], tied: bool, least: int) -> Callable[[Budget], Iterable[dict[str, Any]]]:
+    def points(budget: Budget) -> Iterable[dict[str, Any]]:
+        rng = Random("Lemma 7")
+        overrides: list[Values] = [*corners, *({} for _ in range(budget.examples // 2))]
+        for corner in overrides:
+            point = {**drawn(rng), **{name: Fraction(value) for name, value in corner.items()}}
+            if tied:
+                point["eta"] = point["gamma"] / point["N"]
+            if point["t"] % point["N"] >= least - 1:
+                yield point
+
+    return points
+
+
+def drawn(rng: Random) -> dict[str, Any]:
+    """Draw all symbols of Lemma 7 inside its conditions; slow decay, small gamma and whole epochs often."""
+    n = int(2 ** rng.uniform(1, 10))
+    t = rng.choice(
+        (rng.randint(1, LONGEST * n), rng.randint(1, 4 * n), n * rng.randint(1, LONGEST), 2 ** rng.randint(1, 10) - 1)
+    )
+    t = min(t, LONGEST * n)
+    slow = Fraction(1, n)
+    alpha = rng.choice((slow, min(Fraction(1), slow * Fraction(11, 10)), max(slow, Fraction(rng.randint(1, 99), 100))))
+    gamma = rng.choice((Fraction(1, 2), Fraction(rng.randint(1, 49), 100), Fraction(1, 10 ** rng.randint(2, 6))))
+    names = ("delta_G", "delta_Delta", "delta_r", "sigma", "G", "L", "epsilon", "variance")
+    sizes = {name: Fraction(rng.randint(1, 9), rng.randint(1, 9)) for name in names}
+    eta = gamma / n if rng.random() < 0.5 else Fraction(rng.randint(1, 99), 100 * n)
+    steps = t + rng.choice((0, 0, rng.randint(0, 3 * n)))
+    shape = {"N": Fraction(n), "t": Fraction(t), "T": Fraction(steps), "d": Fraction(rng.randint(1, 50))}
+    return {**shape, **sizes, "alpha": alpha, "gamma": gamma, "eta": eta, "delta": Fraction(1, rng.randint(2, 10**6))}
+
 
 MEETS = {
     "update-of-algorithm-2": Property("the noise is that of the nodes which Algorithm 4 reads"),
@@ -36,22 +177,22 @@ CHECKS = PaperChecks("tran2022", __name__, MEETS)
 WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}  # Both sides are above 0; the check 'boundaries' has the rest
 
 
-def _law(of: Callable[[int, int, Point, sr_noise_variance.NodeVariances], Exact]) -> points.LeftSide:
+def _law(of: Callable[[int, int, Point, noise_bounds.NodeVariances], Exact]) -> LeftSide:
     """Left side from a law in t, N, the point and the variances of the nodes, at the precision of the moment."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
         constants = definitions(statement, point, precision=ctx.prec)
-        return of(int(point["t"]), int(point["N"]), point, sr_noise_variance.NodeVariances.of(constants))
+        return of(int(point["t"]), int(point["N"]), point, noise_bounds.NodeVariances.of(constants))
 
     return lhs
 
 
-_term_1 = _law(lambda t, n, at, nodes: sr_noise_variance.prefix_term(t, n, at["alpha"], nodes))
-_term_2 = _law(lambda t, n, at, nodes: sr_noise_variance.first_window_term(t, n, at["alpha"], at["gamma"], nodes))
-_term_3 = _law(lambda t, n, at, nodes: sr_noise_variance.window_terms(t, n, at["alpha"], at["gamma"], nodes)[0])
-_term_4 = _law(lambda t, n, at, nodes: sr_noise_variance.window_terms(t, n, at["alpha"], at["gamma"], nodes)[1])
-_term_5 = _law(lambda t, n, at, nodes: sr_noise_variance.drift_term(t, at["alpha"], nodes))
-_total = _law(lambda t, n, at, nodes: sr_noise_variance.noise_variance(t, n, at["alpha"], at["gamma"], nodes))
+_term_1 = _law(lambda t, n, at, nodes: noise_bounds.prefix_term(t, n, at["alpha"], nodes))
+_term_2 = _law(lambda t, n, at, nodes: noise_bounds.first_window_term(t, n, at["alpha"], at["gamma"], nodes))
+_term_3 = _law(lambda t, n, at, nodes: noise_bounds.window_terms(t, n, at["alpha"], at["gamma"], nodes)[0])
+_term_4 = _law(lambda t, n, at, nodes: noise_bounds.window_terms(t, n, at["alpha"], at["gamma"], nodes)[1])
+_term_5 = _law(lambda t, n, at, nodes: noise_bounds.drift_term(t, at["alpha"], nodes))
+_total = _law(lambda t, n, at, nodes: noise_bounds.noise_variance(t, n, at["alpha"], at["gamma"], nodes))
 
 
 def _window_nodes(point: Point, statement: Statement) -> Fraction:
@@ -87,7 +228,7 @@ def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
                         yield {**units, "N": n, "t": t, "T": steps, "alpha": alpha, "gamma": gamma, "eta": gamma / n}
 
 
-def _boundaries(claim: str, lhs: points.LeftSide, variants: tuple[str, ...]) -> Check:
+def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...]) -> Check:
     """The statement at the corners of its domain, zeros included, decided exactly."""
 
     def holds(extra: int) -> Callable[[Point, Statement], bool | None]:
@@ -110,7 +251,7 @@ BOTH = ("printed", "amended")
 
 def _term(
     claim: str,
-    lhs: points.LeftSide,
+    lhs: LeftSide,
     corners: Sequence[Values] = MANY_WINDOWS,
     *,
     least: int = 1,
@@ -118,7 +259,7 @@ def _term(
 ) -> list[Check]:
     """Judge a bound on a variance: against the exact law, and at the corners of its domain."""
     return [
-        points.against_exact(claim, lhs, corners, least=least, variants=variants),
+        against_exact(claim, lhs, corners, least=least, variants=variants),
         _boundaries(claim, lhs, variants),
     ]
 
@@ -135,8 +276,8 @@ PLUGGED: tuple[Values, Values] = (
     {"N": 64, "T": 5, "alpha": "1/9", "eta": "1/300", "L": "3/2", "sigma": "5/4"},
 )
 NUMBERS: tuple[Values, Values] = (
-    {**points.PLAIN, "N": 2, "T": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1},
-    points.SHORT,
+    {**PLAIN, "N": 2, "T": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1},
+    SHORT,
 )
 SHORT_RUNS: list[dict[str, Any]] = [{"N": n, "T": steps} for n, steps in ((1, 1), (2, 1), (3, 2), (64, 64))]
 """Runs of one epoch and less."""
@@ -156,7 +297,7 @@ CHECKS.add(
         also={"q": "integer, q >= 0"},
         corners=[{"N": n, "r": r, "q": q} for n, r, q in ((1, 0, 0), (2, 1, 0), (6, 1, 0), (30, 1, 5), (62, 33, 0))],
     ),
-    points.at_points("lemma-7-var-2-step", *points.SQUARES, lhs=_term_2),
+    at_points("lemma-7-var-2-step", *SQUARES, lhs=_term_2),
     *_term("lemma-7-var-2-step", _term_2, variants=AMENDED),
     *_term("lemma-7-var-2", _term_2),
     *_term("lemma-7-var-3-step", _term_3),
@@ -166,11 +307,9 @@ CHECKS.add(
     SearchCheck(
         "lemma-7-count-5", "search", lhs=count_nodes("t"), corners=[{"t": 2**k - 1, "T": 2**k - 1} for k in (1, 9)]
     ),
-    points.at_points(
-        "lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5
-    ),
+    at_points("lemma-7-var-5", {"N": 2, "T": 1, "t": 1, "alpha": "1/2", "delta_r": 1, "sigma": 1}, None, lhs=_term_5),
     SearchCheck("lemma-7-var-5", "search", lhs=_term_5, corners=PREFIXES, region=WITH_NOISE, variants=AMENDED),
-    points.at_points("lemma-7-var", *points.TOTAL, lhs=_total),
+    at_points("lemma-7-var", *TOTAL, lhs=_total),
     *_term("lemma-7-var", _total, variants=AMENDED),
     SearchCheck(
         "lemma-7-var-2-sum",
@@ -178,7 +317,7 @@ CHECKS.add(
         region={"q": (0, 64)},
         corners=[{**at, "q": q} for at in TIGHTEST for q in (1, 64)],
     ),
-    points.at_points("lemma-7-coefficient", *COEFFICIENT),
+    at_points("lemma-7-coefficient", *COEFFICIENT),
     SearchCheck(
         "lemma-7-coefficient",
         "search",
@@ -187,9 +326,9 @@ CHECKS.add(
         variants=AMENDED,
     ),
     SearchCheck("lemma-7-var-3-sum", "search", region={"q": (0, 64)}, corners=[{"q": q} for q in (0, 1, 2, 64)]),
-    points.at_points("lemma-7-var-5-plugged", *PLUGGED, variants=("printed",)),
-    points.at_points("lemma-7-var-numbers", NUMBERS[0], {**points.SHORT, "T": 64}, variants=("printed",)),
-    points.against_exact("lemma-7-roots", None, SHORT_RUNS, name="drawn"),
-    points.at_points("lemma-7-numbers", {**NUMBERS[0], "d": 1}, {**points.SHORT, "d": 3}),
-    points.against_exact("lemma-7-numbers", None, SHORT_RUNS, name="drawn", variants=AMENDED),
+    at_points("lemma-7-var-5-plugged", *PLUGGED, variants=("printed",)),
+    at_points("lemma-7-var-numbers", NUMBERS[0], {**SHORT, "T": 64}, variants=("printed",)),
+    against_exact("lemma-7-roots", None, SHORT_RUNS, name="drawn"),
+    at_points("lemma-7-numbers", {**NUMBERS[0], "d": 1}, {**SHORT, "d": 3}),
+    against_exact("lemma-7-numbers", None, SHORT_RUNS, name="drawn", variants=AMENDED),
 )

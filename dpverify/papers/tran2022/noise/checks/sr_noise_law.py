@@ -22,17 +22,21 @@ from dpverify.harness import (
     RuleCheck,
     TrajectoryLaw,
 )
-from dpverify.harness.search.coefficients import compare_arrays
-from dpverify.harness.statistics.whole_runs import Seen, plan_to_see
+from dpverify.harness.search.exhaustive_check import compare_arrays
+from dpverify.harness.statistics.trajectory_law import Seen, plan_to_see
 from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
+from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd import faults as sr_faults
 from dpverify.papers.tran2022.algorithms.sr_nsgd import noise as sr_noise
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
-from dpverify.papers.tran2022.noise.sr_noise_bounds import noise_coefficients
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, covariance_matrix, variance_terms
+from dpverify.papers.tran2022.noise.noise_bounds import (
+    NodeVariances,
+    covariance_matrix,
+    noise_coefficients,
+    variance_terms,
+)
 from dpverify.symbolic.exact.numbers import nearest_float
 
 CHECKS = PaperChecks("tran2022", __name__)

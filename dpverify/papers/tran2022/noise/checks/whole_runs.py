@@ -11,8 +11,8 @@ import numpy as np
 
 from dpverify.harness import Context, Control, MonteCarloCheck, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
+from dpverify.harness.statistics.trajectory_law import Seen, Simulate, plan_to_see, run_by_run, shape
 from dpverify.harness.statistics.trajectory_sums import Pairs
-from dpverify.harness.statistics.whole_runs import Seen, Simulate, plan_to_see, run_by_run, shape
 from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.algorithms.tree_noise import literal as tree_noise
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
 from dpverify.papers.tran2022.algorithms.tree_noise.faults import NoiseFault
 from dpverify.papers.tran2022.algorithms.tree_noise.steps import TreeNoise
-from dpverify.papers.tran2022.trees.compose_bounds import covariance_matrix
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import covariance_matrix
 
 Parameters = dict[str, int | Fraction | str]
 COORDINATES = 8

@@ -14,11 +14,11 @@ from typing import ClassVar
 
 from dpverify.harness import Context, PaperChecks
 from dpverify.harness.checks import Check, missed_controls
+from dpverify.harness.exact_results import numbers
 from dpverify.harness.neighbours import as_control
-from dpverify.harness.search.exact_results import numbers
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
-from dpverify.papers.tran2022.accounting.sandwich import LIPSCHITZ, AuditedRun, Epsilons, sandwich
+from dpverify.papers.tran2022.accounting.audit import LIPSCHITZ, AuditedRun, Epsilons, sandwich
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.privacy.gaussian import delta_of
 

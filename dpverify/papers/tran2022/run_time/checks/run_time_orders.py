@@ -22,8 +22,7 @@ from dpverify.harness import (
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
-from dpverify.papers.tran2022.run_time.growth_bounds import cone
-from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, order
+from dpverify.papers.tran2022.run_time.orders_bounds import Order, Vector3, cone, order
 
 
 def _direction(point: Point) -> Vector3:

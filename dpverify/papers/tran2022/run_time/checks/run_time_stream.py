@@ -11,13 +11,13 @@ import numpy as np
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.cited_check import CitedDerivationCheck
-from dpverify.harness.text_proof import from_lemma
+from dpverify.harness.derivation_check import from_lemma
 from dpverify.kernels.tape import generator
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_count, node_intervals
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import StreamConstants, new_constants, reconstruct_with
-from dpverify.papers.tran2022.trees.compose_bounds import Node, compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node, compose_intervals
 
 CHECKS = PaperChecks("tran2022", __name__)
 

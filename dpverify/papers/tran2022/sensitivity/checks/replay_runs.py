@@ -13,15 +13,15 @@ import numpy as np
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms import sensitivity_problem as problem
+from dpverify.papers.tran2022.algorithms import node_sensitivity as problem
+from dpverify.papers.tran2022.algorithms.node_sensitivity import anchor_rows, replay
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_intervals
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as sensitivity
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
-from dpverify.papers.tran2022.sensitivity.checks.nodes import ordering_of
-from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, latest_visits
+from dpverify.papers.tran2022.sensitivity.checks.witnesses import ordering_of
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import epoch_of, latest_visits
 from dpverify.problems.worst_cases import signed_gradient
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact

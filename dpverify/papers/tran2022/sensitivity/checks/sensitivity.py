@@ -17,7 +17,7 @@ from dpverify.harness import (
 )
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
-from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import replayed
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import Exact
@@ -36,7 +36,7 @@ SMALL: Region = {"N": (1, 24), "Level": (0, 6), "Block": (0, 24), "alpha": ("1/4
 
 UNITS: Region = {"G": (1, 1), "eta": (1, 1)}  # Both sides are proportional to G, or to eta
 
-SHARP: list[nodes.Corner] = [
+SHARP: list[witnesses.Corner] = [
     *({"N": 2**k - 1, "alpha": Fraction(1, 2**k - 1), "Level": 2 * k, "Block": 0} for k in range(3, 11)),
     {"N": 5, "alpha": "1/5", "Level": 3, "Block": 1},
     {"N": 3, "alpha": "1/3", "Level": 3, "Block": 1},
@@ -46,7 +46,7 @@ SHARP: list[nodes.Corner] = [
 """Runs of 2**k - 1 examples: the last step of [1, 4**k] is the first of its epoch, so that the visit before it is one
 step away. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
 
-ALIGNED: list[nodes.Corner] = [  # Nodes that end where an epoch ends: the last visit is farthest from its anchor
+ALIGNED: list[witnesses.Corner] = [  # Nodes that end where an epoch ends: the last visit is farthest from its anchor
     {"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)
 ]
 
@@ -64,14 +64,16 @@ difference = _law(bounds.difference_sensitivity, "eta", "L")
 drift = _law(bounds.drift_sensitivity, "eta", "L")
 
 
-def _search(claim: str, law: Law, where: Sequence[str], corners: Sequence[nodes.Corner], region: Region) -> SearchCheck:
+def _search(
+    claim: str, law: Law, where: Sequence[str], corners: Sequence[witnesses.Corner], region: Region
+) -> SearchCheck:
     """Search over released nodes, N and alpha; a symbol of UNITS that the record has is set to 1."""
     units = {name: UNITS[name] for name in (("G",) if law in {momentum, gradient} else ("eta",))}
     return SearchCheck(
         claim,
         "search",
-        lhs=lambda point, statement: law(*nodes.node_of(point), point, nodes.ordering_of(statement)),
-        also={**nodes.NODES, "alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"},
+        lhs=lambda point, statement: law(*witnesses.node_of(point), point, witnesses.ordering_of(statement)),
+        also={**witnesses.NODES, "alpha": "real, 0 < alpha <= 1", "N": "integer, N >= 1"},
         where=where,
         region={**region, **units},
         corners=corners,
@@ -92,14 +94,14 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
         decay = 1 - point["alpha"]
         sums = (
             sum((decay ** (end - t) * away(t, N) for t in steps), Fraction(0))
-            for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement))
+            for steps in witnesses.patterns(start, end, N, witnesses.ordering_of(statement))
         )
         alpha = point["alpha"] if statement.quantity == "node_sensitivity" else 1
         return 2 * alpha * max(sums)
 
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
         units = {"G": 1} if of_gradients else {"eta": 1, "L": 1}
-        for N, start, end in nodes.short_nodes(budget):
+        for N, start, end in witnesses.short_nodes(budget):
             for alpha in sorted({Fraction(1), Fraction(2, 3), Fraction(1, N)}):
                 if alpha >= Fraction(1, N) and (start > N or not of_differences):
                     yield {"N": N, first: start, last: end, "alpha": alpha, **units}
@@ -151,7 +153,7 @@ def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Stat
         place = int(point["place"])
         eta = point["eta"]
         slope = point["L"]
-        ordering = nodes.ordering_of(statement)
+        ordering = witnesses.ordering_of(statement)
         delta = bounds.difference_sensitivity(N + place, N + place, Fraction(1), N, eta, slope, ordering)
         drifted = bounds.drift_sensitivity(place, place, Fraction(1), N, eta, slope, ordering)
         allowed = 2 * slope * eta * steps_apart(N)
@@ -166,18 +168,18 @@ _SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}  # With L = 0 both sides are 0
 _FAR: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from its anchor: both sides are 0
 
 CHECKS.add(
-    _search("theorem-4-sensitivity-sum", momentum, nodes.ends("node_start", "node_end"), SHARP, SMALL),
+    _search("theorem-4-sensitivity-sum", momentum, witnesses.ends("node_start", "node_end"), SHARP, SMALL),
     _brute("theorem-4-sensitivity-sum", "node_start", "node_end", _anywhere),
-    _search("theorem-4-sensitivity", momentum, nodes.ends("node_start", "node_end"), SHARP, LARGE),
+    _search("theorem-4-sensitivity", momentum, witnesses.ends("node_start", "node_end"), SHARP, LARGE),
     _brute("theorem-4-sensitivity", "node_start", "node_end", _anywhere),
     _search("algorithm-2-delta-g", gradient, [], SHARP, LARGE),
-    _search("theorem-8-sensitivity-g-sum", gradient, nodes.ends("a", "b"), SHARP, SMALL),
-    _search("theorem-8-sensitivity-g", gradient, nodes.ends("a", "b"), SHARP, LARGE),
+    _search("theorem-8-sensitivity-g-sum", gradient, witnesses.ends("a", "b"), SHARP, SMALL),
+    _search("theorem-8-sensitivity-g", gradient, witnesses.ends("a", "b"), SHARP, LARGE),
     _search("algorithm-2-delta-delta", difference, ["Block*2**Level + 1 > N"], SHARP, _SMOOTH),
-    _search("theorem-8-sensitivity-delta", difference, nodes.ends("a", "b"), [*SHARP, *ALIGNED], _SMOOTH),
+    _search("theorem-8-sensitivity-delta", difference, witnesses.ends("a", "b"), [*SHARP, *ALIGNED], _SMOOTH),
     _brute("theorem-8-sensitivity-delta", "a", "b", _anchors),
     _search("algorithm-2-delta-r", drift, [], [*SHARP, *ALIGNED], _FAR),
-    _search("theorem-8-sensitivity-r", drift, nodes.ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
+    _search("theorem-8-sensitivity-r", drift, witnesses.ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
     _brute("theorem-8-sensitivity-r", "a", "b", _since_anchor),
     _distance("section-4-distance", lambda N, _: N),
     _distance("section-4-same-example-distance", lambda N, reading: N if reading["ordering"] == "once" else 2 * N - 1),
@@ -195,7 +197,7 @@ CHECKS.add(
     ),
 )
 CHECKS.add(
-    replayed("theorem-4-sensitivity", "f", ("node_start", "node_end"), figures=nodes.shown_once),
+    replayed("theorem-4-sensitivity", "f", ("node_start", "node_end"), figures=witnesses.shown_once),
     replayed("theorem-8-sensitivity-g", "g", ("a", "b")),
     replayed("theorem-8-sensitivity-delta", "delta", ("a", "b")),
     replayed("theorem-8-sensitivity-r", "r", ("a", "b")),

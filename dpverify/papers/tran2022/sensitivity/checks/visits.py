@@ -17,15 +17,17 @@ from dpverify.harness import (
     TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.sensitivity import visits_bounds as bounds
-from dpverify.papers.tran2022.sensitivity.checks import nodes, witnesses
-from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of, most_visits
+from dpverify.papers.tran2022.sensitivity import sensitivity_bounds as bounds
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import epoch_of, most_visits
 
 CHECKS = PaperChecks("tran2022", __name__, {**witnesses.UPDATE_1, **witnesses.UPDATE_2})
 
 Law = Callable[[Point, Statement], int]
 
-RUNS: list[nodes.Corner] = [  # At the edges: shorter than an epoch, one step into one, all levels of the tree in use
+RUNS: list[
+    witnesses.Corner
+] = [  # At the edges: shorter than an epoch, one step into one, all levels of the tree in use
     {"T": 1, "N": 1},
     {"T": 1, "N": 2},
     {"T": 3, "N": 2},
@@ -40,7 +42,7 @@ RUNS: list[nodes.Corner] = [  # At the edges: shorter than an epoch, one step in
 
 
 def _terms(point: Point, statement: Statement) -> int:
-    return most_visits(*nodes.node_of(point), int(point["N"]), nodes.ordering_of(statement))
+    return most_visits(*witnesses.node_of(point), int(point["N"]), witnesses.ordering_of(statement))
 
 
 def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
@@ -48,7 +50,7 @@ def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
     start = int(point["node_start"])
     end = int(point["node_end"])
     return Fraction(
-        max(len(steps) for steps in nodes.patterns(start, end, int(point["N"]), nodes.ordering_of(statement)))
+        max(len(steps) for steps in witnesses.patterns(start, end, int(point["N"]), witnesses.ordering_of(statement)))
     )
 
 
@@ -62,13 +64,13 @@ def _used(point: Point, statement: Statement) -> int:
 
 
 def _later(point: Point, statement: Statement) -> int:
-    return bounds.visits_later(int(point["T"]), int(point["N"]), nodes.ordering_of(statement))
+    return bounds.visits_later(int(point["T"]), int(point["N"]), witnesses.ordering_of(statement))
 
 
 def _search(
     claim: str,
     law: Law,
-    corners: Sequence[nodes.Corner] = (),
+    corners: Sequence[witnesses.Corner] = (),
     *,
     also: Mapping[str, str] | None = None,
     name: str = "search",
@@ -84,7 +86,7 @@ def _search(
         name,
         lhs=lambda point, statement: Fraction(law(point, statement)),
         also=symbols,
-        where=lambda statement: [*more, *nodes.depth_of(statement)],
+        where=lambda statement: [*more, *witnesses.depth_of(statement)],
         region=region,
         corners=corners,
         neighbours=neighbours,
@@ -96,14 +98,14 @@ _RUN = {"T": "integer, T >= 1", "N": "integer, N >= 1"}
 
 
 def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
-    return ({"N": N, "node_start": start, "node_end": end} for N, start, end in nodes.short_nodes(budget))
+    return ({"N": N, "node_start": start, "node_end": end} for N, start, end in witnesses.short_nodes(budget))
 
 
 def _decay(point: Point, statement: Statement, more: int = 0) -> Outcome:
     """How many steps before the end of the node the j-th visit back is, at least, over all patterns."""
     N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
     amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
-    for steps in nodes.patterns(start, end, N, nodes.ordering_of(statement)):
+    for steps in witnesses.patterns(start, end, N, witnesses.ordering_of(statement)):
         for j, t in enumerate(reversed(steps)):
             needed = (j - 1) * N + 1 if amended and j else j * N
             needed += more if j else 0
@@ -147,8 +149,8 @@ CHECKS.add(
     _search(
         "theorem-4-terms",
         _terms,
-        also={**nodes.NODES, "N": "integer, N >= 1"},
-        more=nodes.ends("node_start", "node_end"),
+        also={**witnesses.NODES, "N": "integer, N >= 1"},
+        more=witnesses.ends("node_start", "node_end"),
     ),
     ExhaustiveCheck("theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns),
     *(

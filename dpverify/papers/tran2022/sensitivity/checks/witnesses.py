@@ -1,12 +1,105 @@
-"""Problems on a line that attain what Algorithms 1 and 2 give away, and the assumptions that they meet."""
+"""Released nodes and patterns of visits in a search, and problems on a line that attain the sensitivities.
+
+The released nodes are symbols of a search. The patterns are all ways in which one example can come back; a figure shows
+them. The problems attain what Algorithms 1 and 2 give away, and meet the assumptions that they are declared with.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import product
+from typing import cast
 
-from dpverify.harness import Point, Property
-from dpverify.harness.witnesses import LineLoss, Witness, linear, shown_by
-from dpverify.papers.tran2022.sensitivity.checks.nodes import node_of
+from dpverify.harness import Budget, Point, Property
+from dpverify.harness.admissible import LineLoss, Witness, linear, shown_by
+from dpverify.ledger.statements import Statement
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import epoch_of, latest_visits
+from dpverify.shared_types import Ordering
+
+Corner = Mapping[str, int | Fraction | str]
+
+NODES = {"Block": "integer, Block >= 0", "Level": "integer, Level >= 0"}
+"""The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. Capitals: they get their values before a and b."""
+
+LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}  # Nodes of runs up to this length meet every pattern
+
+
+def ordering_of(statement: Statement) -> Ordering:
+    """Reading of the statement: one permutation per epoch, or one for all."""
+    return cast(Ordering, statement.reading["ordering"])
+
+
+def depth_of(statement: Statement) -> list[str]:
+    """What the statement's reading of the tree's depth R means; nothing where it has none."""
+    meaning = {"levels": ["depth == floor(log2(T)) + 1"], "height": ["depth == floor(log2(T))"]}
+    return meaning.get(statement.reading.get("depth", ""), [])
+
+
+def node_of(point: Point) -> tuple[int, int]:
+    """First and last step of the node [Block*2**Level + 1, (Block + 1)*2**Level]."""
+    block = int(point["Block"])
+    length = 1 << int(point["Level"])
+    return block * length + 1, (block + 1) * length
+
+
+def ends(first: str, last: str) -> list[str]:
+    """What makes two of a statement's symbols the ends of a released node."""
+    return [f"{first} == Block*2**Level + 1", f"{last} == (Block + 1)*2**Level"]
+
+
+def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
+    """N, first and last step of every node of a short run, for N up to its length."""
+    longest = LONGEST_RUN[budget.name]
+    for N in range(1, longest + 1):
+        for level in range(longest.bit_length()):
+            for block in range(longest >> level):
+                yield N, (block << level) + 1, (block + 1) << level
+
+
+def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[int]]:
+    """Every set of steps of [start, end] that one example can have, in order; its other visits are outside."""
+    if ordering == "once":
+        yield from ([t for t in range(start, end + 1) if (t - 1) % N == place] for place in range(N))
+        return
+    choices: list[list[int | None]] = []
+    for epoch in range(epoch_of(start, N), epoch_of(end, N) + 1):
+        inside: list[int | None] = list(range(max(start, epoch * N + 1), min(end, (epoch + 1) * N) + 1))
+        choices.append(inside if len(inside) == N else [None, *inside])
+    for choice in product(*choices):
+        yield [t for t in choice if t is not None]
+
+
+# A node that ends one step into an epoch: 4 alpha G fails there
+START = 129
+END = 144
+N = 11
+ALPHA = Fraction(3, 32)
+
+
+def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:
+    """The figure with the printed statement under "fresh", and no other."""
+    return pattern_figure() if (statement.variant, statement.reading["ordering"]) == ("printed", "fresh") else {}
+
+
+def pattern_figure() -> dict[str, dict[str, list[float]]]:
+    """Columns of the figure "pattern": steps of the node with their weights, and the visits of each pattern."""
+    printed = [END - j * N for j in range(-(-(END - START) // N))]
+    columns = {"x": [float(t) for t in range(START, END + 1)], "weight": _weights(range(START, END + 1))}
+    for name, visits in (("printed", printed), ("once", _visits("once")), ("fresh", _visits("fresh"))):
+        columns[f"{name}-x"], columns[name] = [float(t) for t in visits], _weights(visits)
+    epochs = range(epoch_of(START, N) + 1, epoch_of(END, N) + 1)
+    columns["epoch-x"], columns["epoch"] = [float(e * N + 1) for e in epochs], [float(e) for e in epochs]
+    return {"pattern": {**columns, "at:N": [float(N)], "at:alpha": [float(ALPHA)]}}
+
+
+def _visits(ordering: Ordering) -> list[int]:
+    return latest_visits(START, END, N, ordering)
+
+
+def _weights(steps: list[int] | range) -> list[float]:
+    return [float((1 - ALPHA) ** (END - t)) for t in steps]
+
 
 ONE = Fraction(1)
 ENDS = (("node_start", "node_end"), ("a", "b"), ("start", "end"))  # names of a node's first and last step

@@ -1,4 +1,8 @@
-"""Algorithm 3 and Propositions 16 and 18: what COMPOSE returns, how much, and with how much decay."""
+"""Propositions 13, 14, 16 and 18: the geometric series, and what COMPOSE returns, with how much decay.
+
+Propositions 13 and 14, Corollary 15 and equation 7 are the geometric series that bound every sensitivity. Propositions
+16 and 18 are on Algorithm 3: what COMPOSE returns, how much, and with how much decay.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +13,39 @@ from functools import partial
 from dpverify.harness import Budget, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, SearchCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.composition import compose
-from dpverify.papers.tran2022.trees.compose_bounds import count_nodes, squared_decay_sum
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import count_nodes, squared_decay_sum
 from dpverify.symbolic.exact.numbers import Exact
 
 CHECKS = PaperChecks("tran2022", __name__)
+
+
+CHECKS.add(
+    SearchCheck(
+        "proposition-13",
+        "search",
+        # in closed form, apart from the ledger's own evaluation of the sum
+        lhs=lambda point, _: 1 / (1 - (1 - point["alpha"]) ** int(point["N"])),
+        region={"N": (1, 4096)},
+        corners=[
+            {"alpha": 1, "N": 1},
+            {"alpha": "1/2", "N": 2},
+            {"alpha": "1/1000000", "N": 3},
+            {"alpha": "1/1023", "N": 1023},
+        ],
+    ),
+    SearchCheck("proposition-13-chord", "search"),
+    SearchCheck("proposition-13-case-1", "search"),
+    SearchCheck("proposition-13-case-2", "search"),
+    SearchCheck("equation-7", "search"),
+    SearchCheck("proposition-14", "search"),
+    SearchCheck("proposition-14-special", "search"),
+    SearchCheck("proposition-14-proof-1", "search"),
+    SearchCheck("proposition-14-proof-2", "search"),
+    SearchCheck("proposition-14-special-step", "search"),
+    SearchCheck("corollary-15", "search", region={"window": (1, 64)}),
+)
+
+
 WIDEST = {"smoke": 64, "standard": 256, "full": 512}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dpverify.harness import PaperChecks, SearchCheck
-from dpverify.harness.search.held_check import held_check
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import TOTAL
+from dpverify.harness.search.search_check import held_check
+from dpverify.papers.tran2022.noise.checks.sr_noise import TOTAL
 
 CHECKS = PaperChecks("tran2022", __name__)
 

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
+from dpverify.harness.search.exhaustive_check import OnsetCheck
 from dpverify.harness.search.onset import size
-from dpverify.harness.search.rule_check import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.accounting.onset import (
     Cell,
@@ -25,8 +25,8 @@ from dpverify.papers.tran2022.accounting.onset import (
     printed_bound,
     steps_of,
 )
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 

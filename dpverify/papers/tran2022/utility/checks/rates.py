@@ -1,8 +1,13 @@
-"""The rates of Theorems 6 and 9 and what abstract and section 1 say of them: orders, and a walk that goes uphill."""
+"""The rates of Theorems 6 and 9 and what abstract and section 1 say of them: orders, a walk uphill, privacy.
+
+The abstract states that its algorithm is private. This is judged with the noise of the box, by the r nodes alone, at
+Theorem 9's parameters.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -10,18 +15,19 @@ from typing import Any, ClassVar
 
 from flint import arb
 
-from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property
-from dpverify.harness.search.rule_check import RuleCheck
-from dpverify.harness.witnesses import LineLoss, Witness, shown_by
+from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
+from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.run_time import growth_bounds as growth
+from dpverify.papers.tran2022.privacy.checks.sides import second_step_delta
 from dpverify.papers.tran2022.run_time import orders_bounds as orders
-from dpverify.papers.tran2022.trees.compose_bounds import squared_decay_sum
+from dpverify.papers.tran2022.sensitivity.checks import witnesses
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import squared_decay_sum
 from dpverify.papers.tran2022.utility import rates_bounds as rates
-from dpverify.papers.tran2022.utility import uphill_bounds as uphill
+from dpverify.papers.tran2022.utility import theorem_bounds
+from dpverify.symbolic.exact.evaluate import definitions, evaluate_statement
 from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
-from dpverify.symbolic.exact.statements import definitions, evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 
@@ -40,8 +46,8 @@ class ExponentsCheck(RuleCheck):
         """Look along the rays of the statement's own cone."""
         statement = context.statement
         terms = (*sorted(rates.left_terms(statement)), *sorted(rates.right_terms(statement)))
-        decisive = rates.rays(terms, growth.cone(statement))
-        along = [{f"log_{name}": power for name, power in zip(growth.LETTERS, u, strict=True)} for u in decisive]
+        decisive = rates.rays(terms, orders.cone(statement))
+        along = [{f"log_{name}": power for name, power in zip(orders.LETTERS, u, strict=True)} for u in decisive]
         return RuleCheck.run_block(replace(self, points=lambda _: along), context, block)
 
 
@@ -78,8 +84,11 @@ GROWS = {
 def _walk(point: Point) -> Witness:
     """The three losses of the walk uphill: linear down to 1 below the start, then flat as fast as L = 1 allows."""
     unit = Fraction(1)
-    big, small = (LineLoss(((-unit - abs(slope), 0 * slope), (-unit, slope))) for slope in (uphill.BIG, uphill.SMALL))
-    return Witness({big: 1, small: uphill.EXAMPLES - 1})
+    big, small = (
+        LineLoss(((-unit - abs(slope), 0 * slope), (-unit, slope)))
+        for slope in (theorem_bounds.BIG, theorem_bounds.SMALL)
+    )
+    return Witness({big: 1, small: theorem_bounds.EXAMPLES - 1})
 
 
 UPHILL = {
@@ -140,7 +149,7 @@ def _hidden(point: Point, rate: arb, slower: Fraction) -> arb:
 def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
     """Algorithm 1 with fresh permutations, against d^(1/4)/sqrt(epsilon N)."""
     steps = int(point["T"])
-    left = uphill.uphill_bound("fresh", steps, uphill.noise_variance_1(steps))
+    left = theorem_bounds.uphill_bound("fresh", steps, theorem_bounds.noise_variance_1(steps))
     log_steps = arb(steps).log() / arb(2).log()
     log_delta = (1 / to_ball(to_value(point["delta"]))).log()
     rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
@@ -150,7 +159,9 @@ def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)
 def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
     """Algorithm 2 with one permutation, against d^(1/3)/(epsilon N)^(2/3)."""
     steps = int(point["T"])
-    left = uphill.uphill_bound("once", steps, uphill.noise_variance_2(steps, Fraction(1), point["delta"]))
+    left = theorem_bounds.uphill_bound(
+        "once", steps, theorem_bounds.noise_variance_2(steps, Fraction(1), point["delta"])
+    )
     return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
 
 
@@ -228,4 +239,57 @@ CHECKS.add(
         region="N and T from 1 on, T below, at and above N; alpha = 1/N in the decay, and no factor alpha in front",
         leaves_out="sizes in between; the norm, which has a factor sqrt(d)",
     ),
+)
+
+
+# epsilon is T^(3/4) sqrt(d)/N^(7/4) and eta is 1/sqrt(N T), as Theorem 9 ties them to T
+RUNS: tuple[Mapping[str, int | Fraction | str], ...] = (
+    {"N": 2, "T": 2, "d": 1, "L": 1400, "epsilon": Fraction(1, 2), "delta": Fraction(1, 10**5)},
+    {"N": 1000, "T": 1000, "d": 10**6, "L": 5 * 10**5, "epsilon": 1, "delta": Fraction(1, 10**6)},
+)
+G = Fraction(10**6)
+R = Fraction(10**3)
+
+
+def _eta(point: Point) -> Fraction:
+    """Theorem 9's step length at N T = k^2."""
+    return Fraction(1, math.isqrt(int(point["N"] * point["T"])))
+
+
+def _bent(point: Point) -> Witness:
+    return witnesses.bent(point, _eta(point))
+
+
+MEETS = {
+    **shown_by(_bent, "losses of which one bends up or down with L as far as one step goes"),
+    "update-of-algorithm-2": witnesses.WHATEVER_THE_NOISE,
+}
+
+
+def _private(point: Point, statement: Statement, scale: int = 1) -> Outcome:
+    """The exact delta of one node, whatever the noise does to the path, against delta; ``scale`` divides L."""
+    box = statement.siblings["theorem-8-dp"].statement(statement.reading)
+    root = (1 / ball(point["delta"])).log().sqrt()
+    sigma = Fraction(float((4 * root / ball(point["epsilon"])).upper()))
+    parameters = {"alpha": 1 / point["N"], "G": G, "eta": _eta(point), "sigma": sigma}
+    exact = second_step_delta({**point, **parameters, "L": point["L"] / scale}, box)
+    return Outcome(
+        bool(ball(exact) <= ball(point["delta"])), exact, point["delta"], "exact delta, and the delta asked for"
+    )
+
+
+CHECKS.add(
+    RuleCheck(
+        "abstract-rate",
+        "privacy",
+        points=lambda _: [{**run, "G": G, "R": R} for run in RUNS],
+        holds=_private,
+        meets=MEETS,
+        planted=[Planted("L divided by 10", holds=partial(_private, scale=10), at_declared_size=True)],
+        neighbours=[TrueNeighbour("L divided by a million", holds=partial(_private, scale=10**6))],
+        variants=("printed",),
+        region="two runs with the parameters of Theorem 9 and the sigma of Theorem 8",
+        leaves_out="other runs; epsilon as an outcome of all three families of nodes together",
+        seconds=1.0,
+    )
 )

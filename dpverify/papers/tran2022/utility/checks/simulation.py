@@ -12,7 +12,7 @@ from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.harness.simulation.runs_search import Effort, SearchRunsCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks import witnesses
+from dpverify.papers.tran2022.utility.checks import theorems
 from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     LOUD,
     SHORT_STEPS,
@@ -22,7 +22,7 @@ from dpverify.papers.tran2022.utility.checks.simulation_cases import (
     run_theorem_9,
 )
 
-CHECKS = PaperChecks("tran2022", __name__, witnesses.MEASURED)
+CHECKS = PaperChecks("tran2022", __name__, theorems.MEASURED)
 
 FRESH = {"ordering": "fresh", "depth": "levels"}
 ONCE = {"ordering": "once", "depth": "levels"}

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpverify.harness import Point
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.simulation.runs import NO_FAULT, OptimizerFault
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
-from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import printed_scales, proof_scales
+from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
+from dpverify.papers.tran2022.algorithms.scales import printed_scales, proof_scales
+from dpverify.papers.tran2022.algorithms.slope_runs import RunMeans, reduced_slope_run, slope_run
 from dpverify.problems.worst_slope import Slope
 from dpverify.shared_types import Ordering
+from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from dpverify.symbolic.exact.statements import definitions
 
 
 def rounded_up(value: Fraction, digits: int = 4) -> Fraction:

@@ -8,19 +8,16 @@ from fractions import Fraction
 from functools import partial
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.context import as_point
-from dpverify.harness.search.rule_check import RuleCheck
+from dpverify.harness.checks import as_point
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.kernels.tape import Seed
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
-from dpverify.papers.tran2022.algorithms.slopes.runs import RunMeans, slope_run
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
+from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
+from dpverify.papers.tran2022.algorithms.scales import levels, printed_v, proof_scales
+from dpverify.papers.tran2022.algorithms.slope_runs import RunMeans, reduced_slope_run, slope_run
 from dpverify.papers.tran2022.utility.checks.simulation_cases import HEAVY, LOUD, SlopeCase
 from dpverify.shared_types import Ordering
 

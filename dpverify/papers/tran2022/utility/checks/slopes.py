@@ -19,13 +19,11 @@ from dpverify.harness import PaperChecks
 from dpverify.harness.simulation.slopes_check import ROUNDING, Simulated, SlopesCheck, Sweeps
 from dpverify.kernels.tape import Seed
 from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.accounting.noise import theorem_6, theorem_9
 from dpverify.papers.tran2022.accounting.onset import Cell, Theorem, corrected_parts, printed_bound, steps_of
-from dpverify.papers.tran2022.accounting.theorem_parameters import theorem_6, theorem_9
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
-from dpverify.papers.tran2022.algorithms.slopes.runs import slope_run
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
+from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
+from dpverify.papers.tran2022.algorithms.scales import proof_scales
+from dpverify.papers.tran2022.algorithms.slope_runs import reduced_slope_run, slope_run
 from dpverify.problems.worst_slope import Slope
 
 DELTA: Final = 1e-6  # The delta of a Cell, if nothing else is said.

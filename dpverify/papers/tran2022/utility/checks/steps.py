@@ -17,13 +17,13 @@ from dpverify.harness import (
     SearchCheck,
     TrueNeighbour,
 )
-from dpverify.harness.search.rule_check import RuleCheck
-from dpverify.harness.text_proof import TextProof
-from dpverify.harness.witnesses import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.derivation_check import TextProof
+from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.theorem_bounds import attained_gradient, attained_loss, worst_alignment
+from dpverify.symbolic.exact.evaluate import decide_statement, evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact
-from dpverify.symbolic.exact.statements import decide_statement, evaluate_statement
 
 CHECKS = PaperChecks("tran2022", __name__)
 

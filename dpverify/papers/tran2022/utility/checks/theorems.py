@@ -1,4 +1,7 @@
-"""Theorems 6 and 9: counterexamples that no noise and no order helps, corrections with what they cite, vacuity."""
+"""Theorems 6 and 9: counterexamples that no noise and no order helps, corrections with what they cite, vacuity.
+
+The counterexamples run on slopes that end in a plain or a valley.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any
 
 from flint import arb
 
-from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, SearchCheck, TrueNeighbour, Vacuity
+from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, Property, SearchCheck, TrueNeighbour, Vacuity
+from dpverify.harness.admissible import LineLoss, Witness, shown_by
 from dpverify.harness.cited_check import CitedDerivationCheck
-from dpverify.harness.text_proof import from_lemma
+from dpverify.harness.derivation_check import from_lemma
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.utility.checks import witnesses
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
@@ -21,10 +24,47 @@ from dpverify.papers.tran2022.utility.theorem_bounds import (
     printed_steps,
     travel_bound,
 )
+from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
-from dpverify.symbolic.exact.statements import definitions
 
-CHECKS = PaperChecks("tran2022", __name__, witnesses.BOUNDED)
+ZERO = Fraction(0)
+ALMOST = 1 - Fraction(1, 10**9)  # What is lost by rounding the steepest slope down
+
+
+def slope_of(point: Point) -> Witness:
+    """Make the losses of ``problems.worst_slope`` from their numbers, which the counterexample of a run has."""
+    start = point["slope"]
+    end = -point["rise"]
+    fall = -point["fall"]
+    low = fall - (start - end) / point["bend"]
+    offset = point["apart"]
+    examples = int(point["N"])
+    pairs = examples // 2
+    up, down, plain = (LineLoss(((low, end + a), (fall, start + a))) for a in (offset, -offset, ZERO))
+    return Witness({up: pairs, down: pairs, plain: examples % 2} if offset else {plain: examples})
+
+
+def steepest_slope(point: Point) -> Witness:
+    """Make the steepest loss with the gap R that T - 1 steps of length 1/sqrt(N T) cannot leave; then a plain."""
+    n = int(point["N"])
+    steps = int(point["T"])
+    way = (arb(steps - 1) / (arb(n) * steps).sqrt()).upper()
+    steepest = travel_bound(point["G"], point["L"], point["R"], way)
+    slope = Fraction(float(steepest.lower())) * ALMOST
+    fall = Fraction(float(way)) / ALMOST
+    return slope_of({"N": point["N"], "slope": slope, "fall": fall, "bend": point["L"], "rise": ZERO, "apart": ZERO})
+
+
+ALGORITHMS = {
+    "update-of-algorithm-1": Property("the losses are run by Algorithm 1 with the theorem's parameters"),
+    "update-of-algorithm-2": Property("the losses are run by Algorithm 2 with the theorem's parameters"),
+    "uniform-output-iterate": Property("the mean over all iterates is the mean over a uniform choice of one"),
+}
+MEASURED = {**shown_by(slope_of, "the slope that is run"), **ALGORITHMS}
+BOUNDED = {**shown_by(steepest_slope, "the steepest slope that no run can leave"), **ALGORITHMS}
+
+
+CHECKS = PaperChecks("tran2022", __name__, BOUNDED)
 
 
 def _travel(point: Point, statement: Statement) -> Exact:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.harness.planted import Rule
 from dpverify.harness.search.exhaustive_check import PointLike
+from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, needed, printed_noise
 from dpverify.privacy.participation import Bounds

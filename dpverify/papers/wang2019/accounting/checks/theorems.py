@@ -9,15 +9,14 @@ from functools import partial
 from flint import arb
 
 from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, RuleCheck, TrueNeighbour
-from dpverify.harness.planted import Rule
 from dpverify.harness.search.exhaustive_check import PointLike
-from dpverify.harness.sides import LeftSide
+from dpverify.harness.sides import LeftSide, Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.accounting.runs import BatchRun, largest_part
 from dpverify.privacy.batches import batch_delta
 from dpverify.privacy.gaussian_safe import delta_ball
+from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import ball
-from dpverify.symbolic.exact.statements import definitions
 
 CHECKS = PaperChecks("wang2019", __name__)
 

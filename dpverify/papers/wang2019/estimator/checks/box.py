@@ -19,8 +19,7 @@ from dpverify.harness import (
     Point,
     RuleCheck,
 )
-from dpverify.harness.statistics.trajectory_law import TrajectoryLaw
-from dpverify.harness.statistics.whole_runs import Seen, Simulate, plan_to_see, run_by_run
+from dpverify.harness.statistics.trajectory_law import Seen, Simulate, TrajectoryLaw, plan_to_see, run_by_run
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement

@@ -13,9 +13,9 @@ from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point, RuleC
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
-from dpverify.papers.wang2019.estimator.error_bounds import PARTS, ErrorPart, EstimateRun, error_parts
+from dpverify.papers.wang2019.estimator.bounds import PARTS, ErrorPart, EstimateRun, error_parts
 from dpverify.problems.example_gradients import ExampleGradients
-from dpverify.symbolic.exact.statements import evaluate_statement
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 
 CHECKS = PaperChecks("wang2019", __name__)
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from dpverify.harness import PaperChecks, Point, Property
 from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
-from dpverify.kernels.clipping import pad_rows
+from dpverify.kernels.clipping import pad_rows, recursive_sum
 from dpverify.kernels.jit import kernel
-from dpverify.kernels.recursive import recursive_sum
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters

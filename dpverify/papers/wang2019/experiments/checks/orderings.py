@@ -5,11 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness import Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.harness.search.rule_check import of_variant
+from dpverify.harness.search.exhaustive_check import of_variant
 from dpverify.harness.simulation.recorded_orders import RecordedExperiment, RecordedOrdersCheck
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.experiments.networks import NETWORKS
-from dpverify.papers.wang2019.experiments.tables import TABLES
+from dpverify.papers.wang2019.experiments.printed_results import NETWORKS, TABLES
 
 CHECKS = PaperChecks("wang2019", __name__)
 

@@ -16,8 +16,8 @@ from dpverify.kernels.typing import Matrix
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, needed
 from dpverify.papers.wang2019.estimator.bounds import noise_covariance
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import ball
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("wang2019", __name__)
 

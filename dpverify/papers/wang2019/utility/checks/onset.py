@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from dpverify.harness import Budget, Outcome, PaperChecks, Planted, Point
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
+from dpverify.harness.search.exhaustive_check import OnsetCheck
 from dpverify.harness.search.onset import size
-from dpverify.harness.search.rule_check import OnsetCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.accounting.onset import (
     OnsetPair,
@@ -21,7 +21,7 @@ from dpverify.papers.wang2019.accounting.onset import (
     onsets,
     printed_cost,
 )
-from dpverify.symbolic.exact.statements import evaluate_statement, requires_hold
+from dpverify.symbolic.exact.evaluate import evaluate_statement, requires_hold
 
 CHECKS = PaperChecks("wang2019", __name__)
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from dpverify.harness import PaperChecks, Point
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
@@ -18,8 +18,8 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.papers.wang2019.utility.checks.simulation import LOUD
+from dpverify.symbolic.exact.evaluate import definitions, requires_hold
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from dpverify.symbolic.exact.statements import definitions, requires_hold
 
 CHECKS = PaperChecks("wang2019", __name__)
 

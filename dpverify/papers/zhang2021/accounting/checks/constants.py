@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, RuleCheck
-from dpverify.harness.planted import Rule
+from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.accounting.constants import PROVEN, Sampling, least_constant, needed, printed_steps
 from dpverify.privacy.batches import batch_delta

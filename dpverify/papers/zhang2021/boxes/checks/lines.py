@@ -15,9 +15,8 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import HandOn, Stage, StageSchedule, stagewise
-from dpverify.problems.batch_gradient import BatchGradient
 from dpverify.problems.example_gradients import ExampleGradients
-from dpverify.problems.logistic import LogisticRegression
+from dpverify.problems.logistic import BatchGradient, LogisticRegression
 
 CHECKS = PaperChecks("zhang2021", __name__)
 

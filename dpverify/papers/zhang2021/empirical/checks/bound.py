@@ -12,12 +12,12 @@ from flint import arb
 from scipy import special
 
 from dpverify.harness import Budget, Context, ExhaustiveCheck, PaperChecks, Planted, Point, SearchCheck
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
 from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
-from dpverify.problems.waves import Waves
+from dpverify.problems.nonconvex_losses import Waves
 from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball
 

@@ -1,10 +1,16 @@
-"""Definition 1.1, the rates that are compared, and Theorem 3.3's bound where it is put to use."""
+"""Definition 1.1, rates and their comparisons as orders, and Theorem 3.3's bound where it is put to use.
+
+A comparison has an explicit constant where there is one, and growing points where there is none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
+
+from flint import arb
 
 from dpverify.harness import (
     Budget,
@@ -13,13 +19,15 @@ from dpverify.harness import (
     PaperChecks,
     Planted,
     Point,
+    Property,
     RuleCheck,
     SearchCheck,
     TrueNeighbour,
 )
 from dpverify.ledger.statements import Statement
+from dpverify.shared_types import Values
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import ball
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
@@ -88,5 +96,133 @@ CHECKS.add(
         holds=_outgrown,
         planted=[Planted("a rate that falls like 1/n besides", holds=partial(_outgrown, slower=-1))],
         region="growing n, everything else held fixed",
+    ),
+)
+
+
+Constant = Callable[[Point], arb]
+
+
+def _log(point: Point) -> arb:
+    return -ball(point["delta"]).log()
+
+
+def _root(point: Point) -> arb:
+    return ball(point["epsilon"]).sqrt()
+
+
+CONSTANTS: dict[str, tuple[Constant, str]] = {
+    "section-1-1-gap-p-2": (_root, "the right side over the left one is n^(1/4)/sqrt(epsilon)"),
+    "section-1-1-gap-p-2-ball": (_root, "the right side over the left one is sqrt(2 log(n)/epsilon), and 2 log(2) > 1"),
+    "section-1-2-p-2": (
+        lambda p: (_log(p) / _root(p) ** 3).max(_root(p)),
+        "log(1/delta)/(n epsilon^2) and 1/sqrt(n) are n^(-3/4) and n^(-1/4) times so much of the right side",
+    ),
+    "theorem-3-2-better-e-1": (
+        lambda p: _log(p) / _root(p) ** 4,
+        "the left side is d/log(n) times log(n)/n^2 times log(1/delta)/epsilon^2, and log(n) <= n^2",
+    ),
+    "theorem-3-2-better-e-3": (
+        lambda p: _log(p) / _root(p) ** 2,
+        "the left side is d/(n epsilon) times log(1/delta)/(n epsilon)",
+    ),
+    "remark-6-p-1": (
+        lambda p: (_log(p) / _root(p) ** 4).max(arb(1)),
+        "the first rate is d/log(n) times log(n)/n^2 times log(1/delta)/epsilon^2, and log(n) <= sqrt(n) <= n^2",
+    ),
+}
+"""The constant, which depends on epsilon and delta, with which an order holds, and why."""
+
+
+def _settings(budget: Budget) -> Iterator[Values]:
+    """Small and large n and d, with epsilon and delta on both sides of 1 and 1/e."""
+    for n, d in itertools.product((1, 2, 3, 10, 10**6, 10**12), (1, 2, 10**3, 10**9)):
+        for epsilon, delta in (("1/10", "1/1000000"), ("1", "1/2"), ("100", "99/100"), ("100", "1/1000000")):
+            yield {"n": n, "d": d, "epsilon": epsilon, "delta": delta}
+
+
+def _bounded(point: Point, statement: Statement, *, constant: Constant, falls: int = 0) -> Outcome:
+    """Whether the left side of an order is at most the constant times the right one, over a power of n if planted."""
+    free = {name: point[name] for name in statement.free}
+    left, right = evaluate_statement(statement, free)
+    assert left is not None
+    limit = constant(point) * ball(right) / ball(point["n"]) ** falls
+    return Outcome(
+        not ball(left) > limit * (1 + arb(2) ** -100), left, limit, "right side: with the constant of the argument"
+    )
+
+
+GROWING: dict[str, Callable[[int], Values]] = {
+    "section-1-1-e-3": lambda bound: {"n": 1000, "d": 100 * bound**2, "epsilon": 1, "delta": "1/1000000"},
+    "section-1-1-p-2-ball": lambda bound: {"n": 3 ** (bound**2 + 1), "d": 1, "epsilon": 1},
+    "remark-6-p-2": lambda bound: {"n": 10, "d": 10**4 * bound**2, "epsilon": 1, "delta": "1/1000000"},
+}
+"""Points at which the left side of an order is more than a bound times the right one."""
+
+
+def _beyond(claim: str, budget: Budget) -> Iterator[Values]:
+    yield from ({"bound": bound, **GROWING[claim](bound)} for bound in (1, 3, 10, 30))
+
+
+def _outgrows(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+    """Compare the left side at the point of a bound with that bound times the right side."""
+    left, right = evaluate_statement(statement, {name: point[name] for name in statement.free})
+    assert left is not None
+    limit = ball(point["bound"] * share) * ball(right)
+    return Outcome(False if ball(left) > limit else None, left, limit, "right side: the bound times it")
+
+
+def _dominated(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
+    """E-2 at one example, where log(n) = 0 makes its rate 0 whatever the constant is."""
+    left, right = evaluate_statement(statement, point)
+    assert left is not None
+    return Outcome(not ball(left) * ball(share) > ball(right) * 10**6, left, right, "no constant helps: log(1) = 0")
+
+
+for claim, (constant, why) in CONSTANTS.items():
+    CHECKS.add(
+        RuleCheck(
+            claim,
+            "constant",
+            points=_settings,
+            holds=partial(_bounded, constant=constant),
+            planted=[
+                Planted("a right side that falls by n^2 besides", holds=partial(_bounded, constant=constant, falls=2))
+            ],
+            why_sufficient=why,
+            seconds=0.05,
+            region="n up to 10^12, d up to 10^9, epsilon from 1/10 to 100",
+        )
+    )
+for claim in GROWING:
+    CHECKS.add(
+        RuleCheck(
+            claim,
+            "growing",
+            variants=("printed",),
+            points=partial(_beyond, claim),
+            holds=_outgrows,
+            planted=[Planted("half the right side", holds=partial(_outgrows, share=Fraction(1, 2)))],
+            neighbours=[TrueNeighbour("10^6 times the right side", holds=partial(_outgrows, share=Fraction(10**6)))],
+            meets={"n >= 2": Property("n is 10 or a power of 3")},
+            seconds=0.02,
+            region="constants from 1 to 30; the argument is the same for all",
+        )
+    )
+CHECKS.add(
+    RuleCheck(
+        "section-1-1-e-2",
+        "one-example",
+        variants=("printed",),
+        points=lambda budget: [{"n": 1, "d": 1, "epsilon": 1, "delta": "1/2"}],
+        holds=_dominated,
+        seconds=0.02,
+        planted=[Planted("twice the left side", holds=partial(_dominated, share=Fraction(2)))],
+        neighbours=[TrueNeighbour("a left side of 0", holds=partial(_dominated, share=Fraction(0)))],
+        region="one example",
+    ),
+    *(
+        SearchCheck(claim, "search", seconds_each=0.01, variants=("amended",))
+        for claim in (*GROWING, "section-1-1-e-2")
     ),
 )

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from dpverify.harness import PaperChecks, Point
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, OptimizerFault
 from dpverify.harness.simulation.runs_check import RunsCheck
@@ -18,8 +18,8 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import StageSchedule, stagewise
 from dpverify.papers.zhang2021.empirical.recursion import injected
-from dpverify.problems.waves import Waves
-from dpverify.symbolic.exact.statements import requires_hold
+from dpverify.problems.nonconvex_losses import Waves
+from dpverify.symbolic.exact.evaluate import requires_hold
 
 CHECKS = PaperChecks("zhang2021", __name__)
 

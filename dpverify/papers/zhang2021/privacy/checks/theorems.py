@@ -16,7 +16,7 @@ from dpverify.harness import (
     SearchCheck,
     TrueNeighbour,
 )
-from dpverify.harness.planted import Rule
+from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.privacy.subsampling_bounds import half_way_delta, opposite_divergence, pure_amplification
 from dpverify.symbolic.exact.numbers import Exact, ball

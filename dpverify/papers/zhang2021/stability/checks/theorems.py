@@ -10,14 +10,14 @@ from functools import partial
 from flint import arb
 
 from dpverify.harness import Budget, Context, ExhaustiveCheck, Outcome, PaperChecks, Planted, Point, Property, RuleCheck
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.ledger.statements import Statement
-from dpverify.papers.zhang2021.stability.differences import mean_difference
-from dpverify.papers.zhang2021.stability.generalization import (
+from dpverify.papers.zhang2021.stability.exact_stability import (
     Table,
     exchanged,
     generalization_error,
+    mean_difference,
     stability,
     table_of,
 )

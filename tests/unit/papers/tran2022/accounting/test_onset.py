@@ -6,14 +6,14 @@ import math
 
 import pytest
 
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger.load import load_specs
 from dpverify.papers.tran2022.accounting import onset
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import proof_scales
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.scales import proof_scales
 from dpverify.papers.tran2022.utility.checks.onset import corrected_bound
-from dpverify.symbolic.exact.statements import evaluate_statement
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -7,9 +7,8 @@ from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tran2022.algorithms import linear_queries as module
-from dpverify.papers.tran2022.algorithms.aggregation import aggregate, replay
-from dpverify.papers.tran2022.algorithms.linear_queries import LinearQueries
+from dpverify.papers.tran2022.algorithms import aggregation as module
+from dpverify.papers.tran2022.algorithms.aggregation import LinearQueries, aggregate, replay
 from tests.for_each import for_each
 
 K, N, DIM = 6, 5, 3

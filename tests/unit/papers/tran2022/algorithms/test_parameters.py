@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dpverify.kernels.check import MOST_STEPS, ArgumentError
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from tests.for_each import for_each
 
 LEAST: dict[str, Any] = {"steps": 1, "alpha": 1e-300, "eta": 0.0, "sigma": 0.0, "lipschitz": 1e-300}

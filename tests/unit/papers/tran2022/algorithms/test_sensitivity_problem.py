@@ -6,14 +6,8 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.algorithms.node_sensitivity import REPLACED, Neighbours, opposed, replay, turning
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_intervals
-from dpverify.papers.tran2022.algorithms.sensitivity_problem import (
-    REPLACED,
-    Neighbours,
-    opposed,
-    turning,
-)
-from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import replay
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import difference_sensitivity
 from dpverify.problems.worst_cases import signed_gradient
 from tests.for_each import for_each

@@ -17,7 +17,7 @@ import numpy as np
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator
 
 @kernel

@@ -12,7 +12,7 @@ from dpverify.papers.tran2022.boxes.box_indices_bounds import (
     node_exponents,
     windows_read,
 )
-from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_intervals
 
 
 def test_loops_of_both_boxes() -> None:

@@ -4,14 +4,9 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.ledger import load_specs
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Ordering,
-    in_words,
-    left_over,
-    paper_functions,
-)
+from dpverify.papers.tran2022.identities.combinations_bounds import Ordering, in_words, left_over, paper_functions
 from dpverify.symbolic.exact.combinations import first_difference, term
-from dpverify.symbolic.exact.statements import evaluate_statement
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from tests.for_each import for_each
 
 HALF = Fraction(1, 2)

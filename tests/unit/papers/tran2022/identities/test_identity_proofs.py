@@ -9,8 +9,8 @@ import pytest
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse, to_text
-from dpverify.symbolic.elaborate.errors import ProofError
-from dpverify.symbolic.elaborate.examine import examine
+from dpverify.symbolic.elaborate.examination import examine
+from dpverify.symbolic.elaborate.formulas import ProofError
 from tests.for_each import for_each
 
 SPECS = load_specs()

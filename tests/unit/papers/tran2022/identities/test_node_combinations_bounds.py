@@ -3,9 +3,14 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import Ordering, paper_functions
-from dpverify.papers.tran2022.identities.node_combinations_bounds import in_gradients, literal_output, streaming_outputs
-from dpverify.papers.tran2022.noise.sr_noise_bounds import noise_terms
+from dpverify.papers.tran2022.identities.combinations_bounds import (
+    Ordering,
+    in_gradients,
+    literal_output,
+    paper_functions,
+    streaming_outputs,
+)
+from dpverify.papers.tran2022.noise.noise_bounds import noise_terms
 from tests.for_each import for_each
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 9), max_value=1, max_denominator=9)

@@ -6,7 +6,7 @@ import itertools
 from fractions import Fraction
 
 from dpverify.papers.tran2022.momentum.momentum_error_bounds import attained_fresh, attained_once, largest_once
-from dpverify.papers.tran2022.trees.compose_bounds import compose_count
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_count
 from tests.for_each import for_each
 
 ALPHA, G = Fraction(1, 3), Fraction(2)

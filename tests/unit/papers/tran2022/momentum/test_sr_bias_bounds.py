@@ -10,7 +10,7 @@ from itertools import permutations, product
 import pytest
 from flint import arb
 
-from dpverify.papers.tran2022.momentum.sr_bias_bounds import bias_weights, mean_distance_of_two
+from dpverify.papers.tran2022.momentum.momentum_error_bounds import bias_weights, mean_distance_of_two
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.symbolic.exact.numbers import to_value
 from tests.for_each import for_each

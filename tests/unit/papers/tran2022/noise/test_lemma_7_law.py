@@ -9,9 +9,9 @@ from typing import Any
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise.sr_noise_bounds import squared_decays, window_weights
+from dpverify.papers.tran2022.noise.noise_bounds import squared_decays, window_weights
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import compare, to_value
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 SPECS = load_specs()
 

@@ -9,20 +9,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.noise.sr_noise_bounds import (
-    noise_coefficients,
-    noise_terms,
-    squared_decays,
-    window_weights,
-)
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import (
+from dpverify.papers.tran2022.noise.noise_bounds import (
     NodeVariances,
     covariance,
     covariance_matrix,
+    noise_coefficients,
+    noise_terms,
     noise_variance,
+    squared_decays,
     variance_terms,
+    window_weights,
 )
-from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_intervals
 from dpverify.symbolic.exact.numbers import to_exact, to_value
 from tests.for_each import for_each
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances
-from dpverify.symbolic.exact.statements import definitions
+from dpverify.papers.tran2022.noise.noise_bounds import NodeVariances
+from dpverify.symbolic.exact.evaluate import definitions
 
 SPECS = load_specs()
 

@@ -29,7 +29,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct_steps,
 )
 from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts
-from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_intervals
 from tests.for_each import for_each
 
 SIZES = [(1, 7), (2, 9), (3, 20), (4, 33), (5, 26), (7, 40), (8, 39), (13, 12)]

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpverify.papers.tran2022.sensitivity.checks.nodes import patterns
+from dpverify.papers.tran2022.sensitivity.checks.witnesses import patterns
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     difference_sensitivity,
     drift_sensitivity,
     drift_visits,
+    epoch_of,
     gradient_sensitivity,
     momentum_sensitivity,
 )
-from dpverify.papers.tran2022.sensitivity.visits_bounds import epoch_of
 from dpverify.shared_types import ORDERINGS, Ordering
 from dpverify.symbolic.exact.numbers import Exact
 from tests.for_each import for_each

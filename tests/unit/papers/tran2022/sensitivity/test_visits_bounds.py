@@ -8,7 +8,7 @@ import pytest
 from flint import arb
 
 from dpverify.papers.tran2022.algorithms.composition import compose_prefix
-from dpverify.papers.tran2022.sensitivity.visits_bounds import (
+from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import (
     ancestor_count,
     decay_sum,
     epoch_of,

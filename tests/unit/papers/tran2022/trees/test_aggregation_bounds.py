@@ -3,7 +3,7 @@ import math
 import pytest
 from flint import arb
 
-from dpverify.papers.tran2022.trees.aggregation_bounds import gaussian_delta
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import gaussian_delta
 from dpverify.privacy.gaussian import delta_of
 from tests.for_each import for_each
 

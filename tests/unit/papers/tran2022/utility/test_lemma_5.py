@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpverify.harness.planted import moved_side
+from dpverify.harness.sides import moved_side
 from dpverify.ledger.load import load_specs
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.define import reworded

@@ -5,8 +5,8 @@ import pytest
 
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
-from dpverify.papers.tran2022.run_time import growth_bounds as growth
-from dpverify.papers.tran2022.run_time.growth_bounds import Vector
+from dpverify.papers.tran2022.run_time import orders_bounds as orders
+from dpverify.papers.tran2022.run_time.orders_bounds import Vector
 from dpverify.papers.tran2022.utility import rates_bounds as rates
 from dpverify.papers.tran2022.utility.rates_bounds import dot, exponent, rays
 from tests.for_each import for_each
@@ -28,7 +28,7 @@ def test_rays_of_a_quadrant_and_a_plane() -> None:
 
 def test_rays_decide_what_random_directions_show() -> None:
     rng = np.random.default_rng(3)
-    cone = growth.cone(SPECS.claim("tran2022:theorem-6-rate").statement(variant="amended"))
+    cone = orders.cone(SPECS.claim("tran2022:theorem-6-rate").statement(variant="amended"))
     record = SPECS.claim("tran2022:theorem-6-rate").statement()
     sides = tuple(rates.left_terms(record)), tuple(rates.right_terms(record))
     decided = all(exponent(sides[0], ray) <= exponent(sides[1], ray) for ray in rays((*sides[0], *sides[1]), cone))
@@ -41,10 +41,10 @@ def test_rays_decide_what_random_directions_show() -> None:
 def test_the_cone_is_that_of_the_records_conditions() -> None:
     claim = SPECS.claim("tran2022:theorem-9-rate")
     growing = {vector(1, 0, 0), vector(0, 1, 0), vector("7/3", "-2/3", "4/3")}  # N, d and T of Theorem 9
-    printed, amended = set(growth.cone(claim.statement())), set(growth.cone(claim.statement(variant="amended")))
+    printed, amended = set(orders.cone(claim.statement())), set(orders.cone(claim.statement(variant="amended")))
     assert printed == growing
     assert amended == growing | {vector(1, "-1/2", 1)}
-    six = set(growth.cone(SPECS.claim("tran2022:theorem-6-rate").statement()))
+    six = set(orders.cone(SPECS.claim("tran2022:theorem-6-rate").statement()))
     assert {vector(1, 0, 0), vector(0, 1, 0), vector(2, "-1/2", 1)} == six
 
 
@@ -61,4 +61,4 @@ def test_both_sides_are_read_from_the_record() -> None:
 @for_each("text", ["N - d", "(N + d)**2", "min(N, d)", "1/(N + d)", "N**d"])
 def test_what_is_no_sum_of_powers_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be"):
-        growth.monomials(parse(text), {"N": vector(1, 0, 0), "d": vector(0, 1, 0)})
+        orders.monomials(parse(text), {"N": vector(1, 0, 0), "d": vector(0, 1, 0)})

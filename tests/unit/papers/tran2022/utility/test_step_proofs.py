@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpverify.ledger.load import load_specs
-from dpverify.symbolic.elaborate.examine import examine
+from dpverify.symbolic.elaborate.examination import examine
 from tests.for_each import for_each
 from tests.unit.papers.text import with_chain
 

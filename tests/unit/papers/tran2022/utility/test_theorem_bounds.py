@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, noise_variance
+from dpverify.papers.tran2022.noise.noise_bounds import NodeVariances, noise_variance
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import GradientMoments, constant_spread, mean_square
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,

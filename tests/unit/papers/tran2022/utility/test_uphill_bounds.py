@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from flint import arb
 
-from dpverify.papers.tran2022.utility.uphill_bounds import (
+from dpverify.papers.tran2022.utility.theorem_bounds import (
     BIG,
     SMALL,
     noise_variance_1,

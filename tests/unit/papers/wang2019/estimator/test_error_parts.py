@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
+from dpverify.papers.wang2019.estimator.bounds import PARTS, error_parts
 from dpverify.papers.wang2019.estimator.checks.error_parts import RUN, _opposite
-from dpverify.papers.wang2019.estimator.error_bounds import PARTS, error_parts
 from dpverify.problems.example_gradients import ExampleGradients
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dpverify.ledger import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.elaborate.examine import examine
+from dpverify.symbolic.elaborate.examination import examine
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -5,12 +5,18 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu, tree_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum, pattern_sum, pattern_value, released_nodes
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import (
+    dp_nsgd_mu,
+    largest_sum,
+    pattern_sum,
+    pattern_value,
+    released_nodes,
+    tree_sum_of_squares,
+)
 from dpverify.papers.tran2022.accounting.blocks import different_blocks
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import momentum_sensitivity
-from dpverify.papers.tran2022.trees.compose_bounds import compose_intervals
+from dpverify.papers.tran2022.trees.tree_aggregation_bounds import compose_intervals
 from dpverify.privacy.participation import pattern_count
 from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each

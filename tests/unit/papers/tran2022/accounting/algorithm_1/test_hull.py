@@ -8,9 +8,8 @@ import numpy as np
 
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_1 import fresh, hull
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import pattern_value, tree_sum_of_squares
 from dpverify.papers.tran2022.accounting.algorithm_1.fresh import FreshTree
-from dpverify.papers.tran2022.accounting.algorithm_1.once import pattern_value
 from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, Codes, State, bounds_of, pairings
 from dpverify.privacy.participation import Bounds
 from tests.for_each import for_each

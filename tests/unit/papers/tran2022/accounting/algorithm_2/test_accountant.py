@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
+from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares, values_of_places
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
-from dpverify.papers.tran2022.accounting.algorithm_2.once import values_of_places
-from dpverify.papers.tran2022.accounting.algorithm_2_definition import Squares, largest_sum, pattern_sum, read_nodes
+from dpverify.papers.tran2022.accounting.algorithm_2_sums import Squares, largest_sum, pattern_sum, read_nodes
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from dpverify.privacy.participation import pattern_count
 from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each

@@ -11,11 +11,16 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.tran2022.accounting.algorithm_2 import accountant
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu, sr_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_2.free import FreeBlocks
-from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, least_of_pairs, long_run, pairs_above
+from dpverify.papers.tran2022.accounting.algorithm_2.long import (
+    FreeBlocks,
+    is_long,
+    least_of_pairs,
+    long_run,
+    pairs_above,
+)
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.accounting.algorithm_2.pairs import most_of_pairs
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from tests.for_each import for_each
 
 

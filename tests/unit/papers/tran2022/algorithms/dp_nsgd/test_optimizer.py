@@ -13,13 +13,17 @@ from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd import optimizer as module
-from dpverify.papers.tran2022.algorithms.dp_nsgd.callable import DpNsgdCallable
-from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.dp_nsgd.run import NsgdRun
-from dpverify.papers.tran2022.algorithms.dp_nsgd.step import NsgdNumbers, NsgdState, noisy_step
+from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import (
+    DpNsgd,
+    DpNsgdCallable,
+    NsgdNumbers,
+    NsgdRun,
+    NsgdState,
+    noisy_step,
+)
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.scales import levels, printed_v
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import UndrawnNodeError, nodes_of_tape, noise_from_nodes
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, printed_v
 from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 

@@ -17,8 +17,8 @@ from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Matrix, Vector
 from dpverify.papers.tran2022.algorithms.composition import compose
-from dpverify.papers.tran2022.algorithms.reconstruction import blocks
 from dpverify.papers.tran2022.algorithms.reconstruction import literal as literal_module
+from dpverify.papers.tran2022.algorithms.reconstruction import nodes as nodes_module
 from dpverify.papers.tran2022.algorithms.reconstruction import stream as module
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import REPAIRS, reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, first_rows, node_count, node_intervals
@@ -222,11 +222,11 @@ def test_python_bodies_of_a_step() -> None:
         m_hat = np.empty(1)
         python_of(module.reconstruct_step)(t, 1, constants, space, state, m_hat)
         assert m_hat == expected[t - 1]
-    python_of(blocks.absorb)(module.G, 2, 2, 1, constants.powers, nodes.g, first, *new_state(3, T, 1)[:2])
-    python_of(blocks.finish_block)(module.G, 2, 1, constants.powers, new_state(3, T, 1).rings)
-    python_of(blocks.ask_for)(nodes.g.reshape(-1), 0, 1)
-    assert python_of(blocks.place)(first, 1, 6) == first[1] + 2
-    assert python_of(blocks.place)(first[:0], 1, 6) == 1
+    python_of(nodes_module.absorb)(module.G, 2, 2, 1, constants.powers, nodes.g, first, *new_state(3, T, 1)[:2])
+    python_of(nodes_module.finish_block)(module.G, 2, 1, constants.powers, new_state(3, T, 1).rings)
+    python_of(nodes_module.ask_for)(nodes.g.reshape(-1), 0, 1)
+    assert python_of(nodes_module.place)(first, 1, 6) == first[1] + 2
+    assert python_of(nodes_module.place)(first[:0], 1, 6) == 1
 
 
 def test_jitted_literal_is_its_python_body() -> None:

@@ -7,9 +7,8 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.slopes.many import errors_of_seeds
-from dpverify.papers.tran2022.algorithms.slopes.memory import WatchedRun
+from dpverify.papers.tran2022.algorithms.momentum_errors import WatchedRun, errors_of_seeds
+from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.problems.base import Problem
 from dpverify.problems.worst_cases import antipodal, identical
 from dpverify.shared_types import Ordering

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpverify.papers.tran2022.algorithms.slopes.memory import Memory, error_at, printed_terms
+from dpverify.papers.tran2022.algorithms.momentum_errors import Memory, error_at, printed_terms
 
 
 def test_the_constants_of_the_memory_hold_along_random_segments() -> None:

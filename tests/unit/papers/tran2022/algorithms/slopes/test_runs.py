@@ -9,11 +9,9 @@ import pytest
 
 from dpverify.kernels.tape import generator
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
-from dpverify.papers.tran2022.algorithms.slopes.reduced_runs import reduced_slope_run
-from dpverify.papers.tran2022.algorithms.slopes.runs import slope_run
+from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
+from dpverify.papers.tran2022.algorithms.slope_runs import reduced_slope_run, slope_run
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_generator
 from dpverify.problems.worst_slope import Slope
 from dpverify.shared_types import Ordering

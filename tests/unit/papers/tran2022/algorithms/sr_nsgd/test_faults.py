@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R
+from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd import faults
 from dpverify.papers.tran2022.algorithms.sr_nsgd.faults import SrFault
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_layout, tape_rows
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from tests.for_each import for_each
 
 N, T, ALPHA, GAMMA = 4, 27, 0.2, 0.3

@@ -13,9 +13,11 @@ from dpverify.kernels.normal import NO_WORDS
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
 from dpverify.papers.tran2022.algorithms.composition import compose
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, new_constants, new_state
+from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd import noise as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
     noise_from_generator,
@@ -23,8 +25,6 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import (
     tape_layout,
     tape_rows,
 )
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 from tests.for_each import for_each
 
 SCALES = Scales(1.0, 2.0, 3.0, 1.0, 25.0)

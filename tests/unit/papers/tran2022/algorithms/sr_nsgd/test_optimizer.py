@@ -12,19 +12,15 @@ from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Indices, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.dp_nsgd.optimizer import DpNsgd
-from dpverify.papers.tran2022.algorithms.dp_nsgd.parameters import Parameters
+from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node_intervals
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import G
+from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd import optimizer as module
 from dpverify.papers.tran2022.algorithms.sr_nsgd import step as step_module
-from dpverify.papers.tran2022.algorithms.sr_nsgd.callable import SrNsgdCallable
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_layout, tape_rows
-from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.repairs import REPAIRS
-from dpverify.papers.tran2022.algorithms.sr_nsgd.run import SrRun
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
+from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import REPAIRS, SrNsgd, SrNsgdCallable, SrRun
 from dpverify.shared_types import Ordering
 from tests.for_each import for_each
 

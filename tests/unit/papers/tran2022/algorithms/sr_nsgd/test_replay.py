@@ -9,14 +9,14 @@ import pytest
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.jit import kernel, python_of
 from dpverify.kernels.typing import Vector
+from dpverify.papers.tran2022.algorithms import node_sensitivity as module
+from dpverify.papers.tran2022.algorithms.node_sensitivity import anchor_rows, replay
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import node_count, node_intervals
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import reconstruct
-from dpverify.papers.tran2022.algorithms.sr_nsgd import replay as module
+from dpverify.papers.tran2022.algorithms.scales import Scales
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_from_tape, tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.replay import anchor_rows, replay
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales
 
 N, T, ALPHA = 4, 19, 0.2
 P = SrParameters(T, ALPHA, 0.3, 0.05, 0.5, 2.0, scales=Scales(1.0, 0.5, 0.25, 1.0, 4.0))

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.sr_nsgd.scales import Scales, printed_scales, proof_scales
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
+from dpverify.papers.tran2022.algorithms.scales import Scales, printed_scales, proof_scales
 from tests.for_each import for_each
 
 BASE = SrParameters(steps=100, alpha=0.2, gamma=0.3, eta=0.05, sigma=0.5, lipschitz=2.0)

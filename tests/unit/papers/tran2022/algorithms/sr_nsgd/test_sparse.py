@@ -8,11 +8,11 @@ from scipy import sparse
 
 from dpverify.kernels.check import physical_bytes
 from dpverify.kernels.tape import generator, normal_tape
+from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import state_floats
 from dpverify.papers.tran2022.algorithms.sr_nsgd import lags
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_rows
 from dpverify.papers.tran2022.algorithms.sr_nsgd.optimizer import SrNsgd
-from dpverify.papers.tran2022.algorithms.sr_nsgd.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.sr_nsgd.sparse import SparseSrNsgd
 from dpverify.problems.data import dataset_of
 from dpverify.problems.logistic import LogisticRegression

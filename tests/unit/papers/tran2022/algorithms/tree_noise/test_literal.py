@@ -8,6 +8,7 @@ from dpverify.kernels.jit import python_of
 from dpverify.kernels.tape import generator, normal_tape
 from dpverify.kernels.typing import Matrix
 from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose
+from dpverify.papers.tran2022.algorithms.scales import levels
 from dpverify.papers.tran2022.algorithms.tree_noise import literal as module
 from dpverify.papers.tran2022.algorithms.tree_noise.literal import (
     UndrawnNodeError,
@@ -17,7 +18,6 @@ from dpverify.papers.tran2022.algorithms.tree_noise.literal import (
     nodes_of_tape,
     noise_from_nodes,
 )
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import noise_from_tape
 from tests.for_each import for_each
 

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.kernels.check import ArgumentError
-from dpverify.papers.tran2022.algorithms.tree_noise.scale import levels, node_deviation, printed_v
+from dpverify.papers.tran2022.algorithms.scales import levels, node_deviation, printed_v
 from tests.for_each import for_each
 
 

@@ -3,11 +3,7 @@ from fractions import Fraction
 from flint import fmpq
 
 from dpverify.papers.tran2022.identities.checks import momentum_sums
-from dpverify.papers.tran2022.identities.gradient_combinations_bounds import (
-    Ordering,
-    left_over,
-    paper_functions,
-)
+from dpverify.papers.tran2022.identities.combinations_bounds import Ordering, left_over, paper_functions
 from dpverify.symbolic.exact.combinations import Combination
 
 

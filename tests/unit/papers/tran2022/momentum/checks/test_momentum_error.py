@@ -7,14 +7,10 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import BUDGETS, Check, Context
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.momentum.checks import (
-    error_parts,
-    momentum_error,
-    momentum_error_orders,
-)
+from dpverify.papers.tran2022.momentum.checks import error_parts, momentum_error, momentum_error_orders
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -10,7 +10,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
 from dpverify.papers.tran2022.momentum.checks import sr_noise_norm
-from dpverify.symbolic.exact.statements import evaluate_statement
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from tests.for_each import for_each
 
 SPECS = load_specs()

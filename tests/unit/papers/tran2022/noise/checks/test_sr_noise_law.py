@@ -13,7 +13,7 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
 from dpverify.papers.tran2022.noise.checks.sr_noise_law import variance_figures
-from dpverify.papers.tran2022.noise.sr_noise_variance_bounds import NodeVariances, variance_terms
+from dpverify.papers.tran2022.noise.noise_bounds import NodeVariances, variance_terms
 from dpverify.report.pages.figures import caption, svg
 
 SPECS = load_specs()

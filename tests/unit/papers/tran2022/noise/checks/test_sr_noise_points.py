@@ -9,7 +9,7 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers import load
-from dpverify.papers.tran2022.noise.checks.sr_noise_points import at_points
+from dpverify.papers.tran2022.noise.checks.sr_noise import at_points
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -10,14 +10,12 @@ import pytest
 
 from dpverify.harness.budget import budget_named
 from dpverify.ledger import load_specs
-from dpverify.papers.tran2022.accounting.algorithm_1.accountant import tree_sum_of_squares
-from dpverify.papers.tran2022.accounting.algorithm_1.once import largest_sum
-from dpverify.papers.tran2022.accounting.algorithm_2_sides import exact_sums, node_terms, worst_pattern
-from dpverify.papers.tran2022.accounting.sandwich import AuditedRun, sandwich
+from dpverify.papers.tran2022.accounting.algorithm_1.accountant import largest_sum, tree_sum_of_squares
+from dpverify.papers.tran2022.accounting.algorithm_2_sums import exact_sums, node_terms, worst_pattern
+from dpverify.papers.tran2022.accounting.audit import AuditedRun, sandwich
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import tape_layout
 from dpverify.papers.tran2022.privacy.checks.privacy import MOST_PATTERNS, _exhaustive, _short_runs, _small_runs
-from dpverify.papers.tran2022.privacy.level_bounds import printed_v
-from dpverify.papers.tran2022.privacy.signs_bounds import sign_delta, sign_divergence, sign_law
+from dpverify.papers.tran2022.privacy.signs_bounds import printed_v, sign_delta, sign_divergence, sign_law
 from dpverify.privacy.gaussian import delta_of, epsilon_of
 from dpverify.privacy.participation import pattern_count, patterns
 from dpverify.symbolic.exact.numbers import to_ball
@@ -96,7 +94,7 @@ def test_climbing_finds_the_best_pattern_where_all_can_be_tried(monkeypatch: pyt
         return sum(float(to_ball(one)) for one in exact_sums(16, 4, Fraction(1, 4), pattern))
 
     best = worst_pattern(16, 4, 0.25, "fresh", weights)
-    monkeypatch.setattr("dpverify.papers.tran2022.accounting.algorithm_2_sides.MOST_PATTERNS", 10)
+    monkeypatch.setattr("dpverify.papers.tran2022.accounting.algorithm_2_sums.MOST_PATTERNS", 10)
     climbed = worst_pattern(16, 4, 0.25, "fresh", weights)
     assert 0.9 * value(best) <= value(climbed) <= value(best) + 1e-12
 

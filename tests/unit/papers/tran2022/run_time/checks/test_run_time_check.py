@@ -13,7 +13,7 @@ from dpverify.harness import BUDGETS, Context
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers import load
-from dpverify.papers.tran2022.run_time.checks.run_time_check import (
+from dpverify.papers.tran2022.run_time.checks.run_time_counts import (
     PLANS,
     RunTimeCheck,
     Times,

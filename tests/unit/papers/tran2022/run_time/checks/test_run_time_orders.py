@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.text_proof import TextProof
+from dpverify.harness.derivation_check import TextProof
 from dpverify.ledger import load_specs
 from dpverify.ledger.formula import parse
 from dpverify.ledger.results import CheckResult
@@ -17,7 +17,7 @@ from dpverify.papers.tran2022.run_time.checks import run_time_orders
 from dpverify.papers.tran2022.run_time.orders_bounds import order
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.elaborate.proofs import derivation_of
-from dpverify.symbolic.exact.statements import evaluate_statement
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from tests.for_each import for_each
 
 RUN_TIME = load_specs().claim("tran2022:section-5-run-time").statement()

@@ -6,7 +6,6 @@ import pytest
 from dpverify.harness import BUDGETS, Context
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
-from dpverify.papers.tran2022.sensitivity.checks.nodes import pattern_figure, patterns, short_nodes
 from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     FAULTS,
     NO_FAULT,
@@ -19,6 +18,7 @@ from dpverify.papers.tran2022.sensitivity.checks.replay_runs import (
     replayed,
     worst_schedule,
 )
+from dpverify.papers.tran2022.sensitivity.checks.witnesses import pattern_figure, patterns, short_nodes
 from dpverify.report.pages.figures import caption, svg
 from dpverify.shared_types import ORDERINGS, Ordering
 from tests.for_each import for_each

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.text_proof import NAME, TextProof, from_text
+from dpverify.harness.derivation_check import NAME, TextProof, from_text
 from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
@@ -15,7 +15,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks.rates import CHECKS
 from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.derivation import Derivation
-from dpverify.symbolic.exact.statements import evaluate_statement, requires_hold
+from dpverify.symbolic.exact.evaluate import evaluate_statement, requires_hold
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -10,7 +10,7 @@ import pytest
 
 from dpverify.harness import Context
 from dpverify.harness.budget import BUDGETS
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT, UPHILL
 from dpverify.harness.simulation.runs_check import RunsCheck

@@ -8,7 +8,7 @@ import pytest
 
 from dpverify.harness import Check, Context
 from dpverify.harness.budget import BUDGETS
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.sides import printed_side
 from dpverify.harness.simulation.runs import NO_FAULT
 from dpverify.ledger.load import load_specs

@@ -21,8 +21,8 @@ from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread
 from dpverify.symbolic.certify.checker import k
 from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
 from dpverify.symbolic.elaborate.proofs import derivation_of, lemma_of
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import to_ball, to_value
-from dpverify.symbolic.exact.statements import evaluate_statement
 from dpverify.symbolic.expressions.ranges import real
 from tests.for_each import for_each
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.harness.simulation.slopes_check import SlopesCheck
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.papers.wang2019.accounting.onset import best_beta
-from dpverify.papers.wang2019.utility.checks.slopes import (
+from dpverify.papers.wang2019.utility.checks.simulation import (
     CHECKS,
     DELTA,
     STANDARD,
@@ -24,8 +24,8 @@ from dpverify.papers.wang2019.utility.checks.slopes import (
     mean_gradient,
 )
 from dpverify.report.pages.figures import caption, svg
+from dpverify.symbolic.exact.evaluate import definitions, requires_hold
 from dpverify.symbolic.exact.numbers import nearest_float
-from dpverify.symbolic.exact.statements import definitions, requires_hold
 from tests.for_each import for_each
 
 STATEMENT = load_specs().claim("wang2019:theorem-4-4").statement({}, "amended")

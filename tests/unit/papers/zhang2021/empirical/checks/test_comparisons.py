@@ -5,17 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness.budget import BUDGETS
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
-from dpverify.papers.zhang2021.empirical.checks.comparisons import (
-    CONSTANTS,
-    GROWING,
-    _beyond,
-    _bounded,
-    _outgrows,
-    _settings,
-)
-from dpverify.symbolic.exact.statements import requires_hold
+from dpverify.papers.zhang2021.empirical.checks.rates import CONSTANTS, GROWING, _beyond, _bounded, _outgrows, _settings
+from dpverify.symbolic.exact.evaluate import requires_hold
 from tests.for_each import for_each
 
 SPECS = load_specs()

@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 
 from dpverify.harness.budget import BUDGETS
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
-from dpverify.papers.zhang2021.empirical.checks.assumptions import _at_least, _growing, _local
-from dpverify.papers.zhang2021.empirical.checks.bound import noise_of
-from dpverify.papers.zhang2021.empirical.checks.local_losses import (
+from dpverify.papers.zhang2021.empirical.checks.assumptions import (
     PROPERTIES,
+    _at_least,
+    _growing,
+    _local,
     escape_excess,
     lost_by_leaving,
     plateau_of,
 )
+from dpverify.papers.zhang2021.empirical.checks.bound import noise_of
 from dpverify.symbolic.exact.numbers import ball
 from tests.for_each import for_each
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness.budget import BUDGETS
-from dpverify.harness.context import as_point
+from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
 from dpverify.papers.zhang2021.empirical.checks.rates import _bounds, _growing, _grows, _outgrown
+from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact, nearest_float
-from dpverify.symbolic.exact.statements import evaluate_statement
 
 
 def number(side: Exact | None) -> float:

@@ -1,0 +1,162 @@
+"""Generators of the numbers of a step: a tape that plays back normal numbers, global generators, system randomness."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dpverify.conform.replay.patches import overridden, renamed
+
+
+class Tape(np.random.Generator):
+    """A generator whose normal numbers are given; all other numbers are drawn as usual.
+
+    While `playing` runs, the normal numbers of all other generators and libraries come from it as well, in the order
+    in which they are requested.
+    """
+
+    def __init__(self, numbers: Any) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.numbers = np.asarray(numbers, dtype=float)
+        self.used = 0
+
+    def take(self, count: int) -> Any:
+        """Return the next numbers; beyond the end, zeros."""
+        numbers = np.zeros(count)
+        available = self.numbers[self.used : self.used + count]
+        numbers[: len(available)] = available
+        self.used += count
+        return numbers
+
+    def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Return the next numbers in the shape of ``size`` or of ``out``."""
+        if out is not None:
+            out[...] = self.take(out.size).reshape(out.shape)
+            return out
+        if size is None:
+            return float(self.take(1)[0])
+        return self.take(int(np.prod(size))).reshape(size).astype(dtype)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        """Scale and move the next numbers."""
+        if size is None and (shape := np.broadcast_shapes(np.shape(loc), np.shape(scale))):
+            size = shape
+        return loc + scale * self.standard_normal(size)
+
+    def spawn(self, n_children: int) -> list[np.random.Generator]:
+        """Return generators whose normal numbers come from this tape while it plays."""
+        return [np.random.Generator(child) for child in self.bit_generator.spawn(n_children)]
+
+
+class GlobalGenerator(NamedTuple):
+    """A generator that a whole process shares."""
+
+    name: str
+    state: Callable[[], Any]
+    restore: Callable[[Any], object]
+    seed: Callable[[int], object]
+
+
+@dataclass(frozen=True)
+class NoiseSources:
+    """What the numbers of a step come from besides the given generator."""
+
+    shared: Sequence[GlobalGenerator] = ()  # they are seeded from the given generator before each step
+    system: Sequence[str] = ()
+    is_seeded: bool = True  # the same state and seed give the same release
+    is_replayable: bool = True  # so do the same state and a tape
+
+
+def global_generators() -> list[GlobalGenerator]:
+    """Return the shared generators of the libraries that are loaded."""
+    generators = [
+        GlobalGenerator("random", random.getstate, random.setstate, random.seed),
+        GlobalGenerator("numpy.random", np.random.get_state, np.random.set_state, _seed_numpy),
+    ]
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        generators.append(_of_torch(torch))
+        if torch.cuda.is_initialized():  # only then are there generators
+            generators.append(_of_cuda(torch))
+    return generators
+
+
+def _of_torch(torch: Any) -> GlobalGenerator:
+    def state() -> bytes:  # equal for equal states, unlike a pickled tensor
+        return bytes(torch.get_rng_state().numpy().tobytes())
+
+    def restore(state: bytes) -> None:
+        torch.set_rng_state(torch.frombuffer(bytearray(state), dtype=torch.uint8))
+
+    return GlobalGenerator("torch", state, restore, torch.manual_seed)
+
+
+def _of_cuda(torch: Any) -> GlobalGenerator:
+    """Return the generators of all graphics cards, one per card, as one."""
+
+    def states() -> list[bytes]:
+        return [bytes(state.numpy().tobytes()) for state in torch.cuda.get_rng_state_all()]
+
+    def restore(states: list[bytes]) -> None:
+        torch.cuda.set_rng_state_all([torch.frombuffer(bytearray(state), dtype=torch.uint8) for state in states])
+
+    return GlobalGenerator("torch.cuda", states, restore, torch.cuda.manual_seed_all)
+
+
+def _seed_numpy(seed: int) -> None:
+    np.random.seed(seed % 2**32)  # noqa: NPY002  foreign code draws from it; its seeds are shorter
+
+
+@contextmanager
+def global_generators_kept() -> Iterator[None]:
+    """Give the shared generators back the states that they have now."""
+    states = [(generator, generator.state()) for generator in global_generators()]
+    try:
+        yield
+    finally:
+        for generator, state in states:
+            generator.restore(state)
+
+
+def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
+    """Return the shared generators whose state a call changes."""
+    before = {generator.name: pickle.dumps(generator.state()) for generator in global_generators()}
+    draw()
+    return [
+        generator for generator in global_generators() if before.get(generator.name) != pickle.dumps(generator.state())
+    ]
+
+
+@contextmanager
+def system_randomness() -> Iterator[set[str]]:
+    """Collect what asks the operating system for random bytes while the block runs."""
+    callers = set[str]()
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            outside = set(callers)
+            result = function(*args)
+            callers.clear()  # of what it called itself
+            callers.update({*outside, name})
+            return result
+
+        return call
+
+    numpy_bits = vars(sys.modules["numpy.random.bit_generator"]).get("randbits")
+    with ExitStack() as stack:
+        stack.enter_context(renamed(os.urandom, watched("os.urandom, secrets or random.SystemRandom", os.urandom)))
+        if numpy_bits is not None:
+            stack.enter_context(renamed(numpy_bits, watched("a generator of numpy without a seed", numpy_bits)))
+        if (torch := sys.modules.get("torch")) is not None:
+            seed = torch.Generator.seed
+            name = "a generator of PyTorch with a seed of the operating system"
+            stack.enter_context(overridden(torch.Generator, "seed", watched(name, seed)))
+        yield callers

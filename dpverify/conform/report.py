@@ -1,0 +1,262 @@
+"""Reports of conformance tests: as text, as tables for notebooks, and as markdown for continuous-integration services.
+
+Faults are in the order of their causes. A test that fails because of another fault is named with that fault only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpverify.report.markdown import escape, table
+from dpverify.report.notebook.table import Cell, ResultTable
+from dpverify.report.text.paragraphs import StyledLine, fitted
+from dpverify.report.words import plural
+
+if TYPE_CHECKING:
+    from dpverify.conform.peers.records import CatalogueEntry
+    from dpverify.conform.results import Conformance, ConformanceTest
+
+
+SAMPLING = (
+    "batches",
+    "seeds of batches",
+    "inclusion",
+    "small batches",
+    "large batches",
+    "pairs",
+    "each pair",
+    "next step",
+    "common",
+    "any two steps",
+    "next epoch",
+    "pairs of the next epoch",
+)
+CORRELATIONS = ("noise of two steps", "noise of two coordinates", "noise of two numbers")
+LAW = ("precision", "mean of noise", "scale of noise", *CORRELATIONS, "shape of noise")
+STEPS = ("number of steps", "number of records and steps")
+OF_SIZES = ("number of records and rate", "empty batches", "number of records and noise")
+ORDER = (
+    "calls",
+    "ranks",
+    "every batch",
+    "finite numbers",
+    "generator",
+    *STEPS,
+    "fresh numbers",
+    "sensitivity",
+    "contribution",
+    "number of records and divisor",
+    "state",
+    *SAMPLING,
+    "last batch",
+    *LAW,
+    *OF_SIZES,
+    "outputs",
+)
+"""What a test is about, causes before consequences."""
+
+CONSEQUENCES = {
+    **dict.fromkeys(STEPS, (*STEPS, *SAMPLING, "last batch", *OF_SIZES)),
+    "fresh numbers": ("state", *LAW, *OF_SIZES),
+    "sensitivity": ("contribution", "number of records and divisor"),
+    **dict.fromkeys(SAMPLING, (*SAMPLING, "last batch", *OF_SIZES)),
+    **dict.fromkeys(("scale of noise", "number of records and divisor", *OF_SIZES), OF_SIZES),
+    **dict.fromkeys(CORRELATIONS, CORRELATIONS),
+}
+"""What else fails, as a rule, where a test finds a fault."""
+
+LABEL = 7  # columns of the word FAULT
+NOTE = "note: "
+WIDE_LABEL = 12  # and of the words "not tested"
+STYLES = {"ok": "", "fault": "red", "not tested": "yellow"}
+
+
+@dataclass(frozen=True)
+class ConformanceFault:
+    """A test that found a fault, and the tests that failed for the same reason."""
+
+    test: ConformanceTest
+    consequences: Sequence[ConformanceTest] = ()
+
+
+def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
+    """Return the faults, causes first; each failed test belongs to exactly one of them."""
+    failed = sorted((test for test in tests if test.status == "fault"), key=_rank)
+    groups: list[list[ConformanceTest]] = []
+    for test in failed:
+        group = next((group for group in groups if _belongs(test, group)), None)
+        if group is None:
+            groups.append([test])
+        else:
+            group.append(test)
+    return [ConformanceFault(first, consequences) for first, *consequences in groups]
+
+
+def subject(test: ConformanceTest) -> str:
+    """Return what a test is about: the longest word of :data:`ORDER` that its name begins with."""
+    words = (word for word in ORDER if test.name == word or test.name.startswith((f"{word},", f"{word} ")))
+    return max(words, key=len, default="")
+
+
+def _rank(test: ConformanceTest) -> int:
+    about = subject(test)
+    return ORDER.index(about) if about else len(ORDER)
+
+
+def _belongs(test: ConformanceTest, group: Sequence[ConformanceTest]) -> bool:
+    """Whether a failed test has the cause of some others, the first of which is the cause itself."""
+    return _is_consequence(test, group[0]) or test.because in map(subject, group)
+
+
+def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
+    """Whether a failed test is expected to pass once the fault of another one is mended."""
+    about = subject(test)
+    of = subject(cause)
+    if about in ("outputs", of):  # an audit finds what every other fault gives away
+        return True
+    if test.error and test.error == cause.error:
+        return True
+    return about in CONSEQUENCES.get(of, ())
+
+
+def report(
+    tests: Sequence[ConformanceTest],
+    alpha: float,
+    width: int,
+    *,
+    verbose: bool = False,
+    how: str = "text(verbose=True)",
+) -> list[StyledLine]:
+    """Return the lines of a report: faults first, then what passed.
+
+    ``verbose`` adds every test with its numbers; ``how`` tells where it is off how to switch it on.
+    """
+    fault_list = faults(tests)
+    lines = [line for fault in fault_list for line in _fault(fault, width)]
+    if verbose:
+        lines += [StyledLine("")] if lines else []
+        lines += [line for test in tests for line in _test(test, width)]
+    lines += [StyledLine("")] if lines else []
+    hint = "" if verbose else f"{how} lists every test with the smallest fault that it detects."
+    for text, style in _totals(tests, fault_list, alpha, hint):
+        lines += [StyledLine(line, style) for line in fitted([text], width, 99)]
+    return lines
+
+
+def _fault(fault: ConformanceFault, width: int) -> Iterator[StyledLine]:
+    indent = " " * LABEL
+    meaning = f" This test detects {fault.test.sees}." if subject(fault.test) in SAMPLING else ""
+    text = f"{fault.test.name}: {fault.test.found}.{meaning}"
+    first, *later_lines = fitted([text], width, 99, first="FAULT".ljust(LABEL), indent=indent)
+    yield StyledLine(first, "bold red")
+    yield from map(StyledLine, later_lines)
+    if fault.consequences:
+        number = Counter(subject(test) or test.name for test in fault.consequences)
+        names = ", ".join(f"{name} ({count} tests)" if count > 1 else name for name, count in number.items())
+        also = f"Also failed, probably for the same reason: {names}."
+        yield from map(StyledLine, fitted([also], width, 99, indent=indent))
+
+
+def _test(test: ConformanceTest, width: int) -> Iterator[StyledLine]:
+    label = "FAULT" if test.status == "fault" else test.status
+    text = f"{test.name}: {test.found}. It detects: {test.sees}."
+    style = STYLES[test.status]
+    first = label.ljust(WIDE_LABEL)
+    yield from (StyledLine(line, style) for line in fitted([text], width, 99, first=first, indent=" " * WIDE_LABEL))
+
+
+def _totals(
+    tests: Sequence[ConformanceTest], fault_list: Sequence[ConformanceFault], alpha: float, hint: str
+) -> Iterator[tuple[str, str]]:
+    untested = [test for test in tests if test.status == "not tested"]
+    yield headline(tests, alpha), "bold" if fault_list else "bold yellow" if untested else "bold green"
+    if hint:
+        yield from ((f"Not tested: {test.name} ({test.found}).", "yellow") for test in untested)
+        notes = (test for test in tests if test.found.startswith(NOTE))
+        yield from ((f"Note on the {test.name}: {test.found.removeprefix(NOTE)}.", "") for test in notes)
+        yield hint, "dim"
+
+
+def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
+    """Return the number of faults and tests, and the probability of a false alarm, in two sentences."""
+    fault_list = faults(tests)
+    number = Counter(test.status for test in tests)
+    untested = number["not tested"]
+    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
+    if fault_list:
+        missing = f", {untested} could not be run" if untested else ""
+        counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
+        return f"{plural(len(fault_list), 'fault')}: {counts}. {chance}"
+    if untested:
+        counts = f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
+        return f"Incomplete: {counts}. No fault was found. {chance}"
+    return f"No fault found: {number['ok']} of {len(tests)} tests passed. {chance}"
+
+
+def conformance_table(result: Conformance) -> ResultTable:
+    """All tests: faults first, then tests that could not be run."""
+    order = ["fault", "not tested", "ok"]
+    ordered = sorted(result.tests, key=lambda test: order.index(test.status))
+    rows: list[dict[str, Cell]] = [
+        {
+            "test": test.name,
+            "result": "FAULT" if test.status == "fault" else test.status,
+            "measured": test.found,
+            "detects": test.sees,
+            "alpha": test.alpha,
+        }
+        for test in ordered
+    ]
+    failed = ", ".join(test.name for test in result.failed)
+    untested = ", ".join(test.name for test in result.not_tested)
+    headline = f"no fault found by {len(result.tests) - len(result.not_tested)} tests"
+    if failed:
+        headline = f"{len(result.failed)} of {len(result.tests)} tests found a fault: {failed}"
+    return ResultTable(f"{headline}; not tested: {untested}" if untested else headline, rows)
+
+
+VARIABLE = "GITHUB_STEP_SUMMARY"  # names the file that GitHub, Gitea and Forgejo show on the page of a run
+
+
+def summary(name: str, result: Conformance) -> str:
+    """Return a section of markdown: the number of faults, then a table of the faults, causes first."""
+    rows = [
+        (
+            escape(fault.test.name),
+            escape(fault.test.found),
+            escape(", ".join(test.name for test in fault.consequences)),
+        )
+        for fault in faults(result.tests)
+    ]
+    sign = "✗" if rows else "✓" if result else "?"
+    title = f"### {sign} {escape(name)}"
+    untested = [f"{test.name} ({test.found})" for test in result.tests if test.status == "not tested"]
+    missing = escape(f"Not tested: {', '.join(untested)}.") if untested else ""
+    counts = escape(headline(result.tests, result.alpha))
+    parts = [title, counts, table(("fault in", "found", "also failed"), rows), missing]
+    return "\n\n".join(part for part in parts if part) + "\n\n"
+
+
+def append_summary(name: str, result: Conformance, file: Path | None = None) -> None:
+    """Append a summary to a file, by default to the one that the service names; without either do nothing."""
+    place = file or os.environ.get(VARIABLE)
+    if place:
+        _append(Path(place), summary(name, result))
+
+
+def append_entry(entry: CatalogueEntry, seeds: int, file: Path) -> None:
+    """Append in how many seeds a fault was found in one optimizer of a dict."""
+    sign = "✗" if entry.found else "?" if entry.untested else "✓"
+    missing = f"; not tested: {', '.join(entry.untested)}" if entry.untested else ""
+    first = f", first in: {entry.by}" if entry.by else ""
+    _append(file, f"- {sign} {escape(f'{entry.name}: a fault in {entry.found} of {seeds} seeds{first}{missing}')}\n")
+
+
+def _append(file: Path, text: str) -> None:
+    with file.open("a", encoding="utf-8") as stream:
+        stream.write(text)

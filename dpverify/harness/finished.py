@@ -1,0 +1,205 @@
+"""Records of finished runs: block outcomes, exit codes, hashes of all inputs, and stored runs. No check is imported.
+
+*Inputs* are every file of dpverify, its specs and its recorded run, and what is installed. More counts than is needed,
+so that no dependency can be missed: after any change the checks run again. To read and hash twenty megabytes takes a
+twentieth of a second.
+
+*A stored run* answers an equal request without running checks, as long as none of its inputs has changed. It is stored
+only if each check was decided and each of its blocks is in the store, so that it equals what those blocks would give.
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dpverify.cache_files import Snapshot, digest_of, snapshot
+from dpverify.harness.recorded_proof import CERTIFICATES
+from dpverify.harness.run.manifest import commit, machine
+from dpverify.harness.run.store_file import StoreError
+from dpverify.ledger.errors import SpecError
+from dpverify.ledger.load import bundled, outside_papers
+from dpverify.ledger.lost_proofs import lost_proofs
+from dpverify.ledger.records import HOLDS, Status, encode
+from dpverify.ledger.results import Result, Run, decode
+
+if TYPE_CHECKING:
+    from dpverify.harness.run.store import Store
+
+
+@dataclass(frozen=True)
+class BlockOutcome:
+    """The outcome of one block."""
+
+    part: Any  # the block's part; None after an error
+    seconds: float  # core seconds, roughly
+    error: str = ""  # empty, or what went wrong, with its place in our code
+    compiling: float = 0.0  # seconds of these in which kernels were compiled
+
+
+def contradicts(pinned: Status, status: Status) -> bool:
+    """Return whether evidence contradicts a pin: one is "refuted", the other holds."""
+    return (pinned == "refuted" and status in HOLDS) or (status == "refuted" and pinned in HOLDS)
+
+
+def unconfirmed(result: Result) -> bool:
+    """Return whether the evidence of this run is weaker than the pin, and does not contradict it."""
+    pairs = [(result.pinned, result.status)]
+    pairs += [(statement.pinned, statement.status) for statement in result.beside]
+    return any(
+        pinned in {"refuted", *HOLDS}
+        and status != pinned
+        and not (pinned in HOLDS and status in HOLDS[: HOLDS.index(pinned)])
+        and not contradicts(pinned, status)
+        for pinned, status in pairs
+    )
+
+
+def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
+    """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
+
+    1 also where the slack of a statement that is pinned as tight has moved, or a proof of one that is pinned as proved
+    is lost.
+    ``strict``: 1 also where a pinned verdict is not confirmed. ``strict_pins``: papers of which it is 1 also where a
+    claim without a pin is refuted, inconclusive or untested.
+    """
+    if run.run.interrupted:
+        return 130
+    red = any(
+        r.contradicts or r.sources_disagree or errors(r) or r.missed_faults or r.loosened or r.misjudged
+        or lost_proofs(r) or (r.unpinned and r.claim.partition(":")[0] in strict_pins)
+        for r in run.results
+    )  # fmt: skip
+    return int(red or (strict and any(map(unconfirmed, run.results))))
+
+
+def errors(result: Result) -> list[str]:
+    """Errors of ours, one line per check that broke."""
+    return [f"{check.name}: {check.error}" for check in result.all_checks if check.error]
+
+
+PACKAGE = Path(__file__).parents[1]
+DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # their names hold the versions of what is installed
+
+
+class Inputs:
+    """What an answer may follow from, to be made before a command reads any of it.
+
+    ``specs``: the folder of records that the command names, or None for those that come with dpverify.
+    """
+
+    def __init__(self, specs: Path | None) -> None:
+        self._specs = specs
+        self._before = self._read()
+
+    @property
+    def digest(self) -> str:
+        """Digest of all of it; empty where no answer may be kept or found, as something of it is out of reach."""
+        return "" if self._before is None else self._before.digest
+
+    @property
+    def are_unchanged(self) -> bool:
+        """Whether all of it is as it was before, and as it was when this process began to load dpverify."""
+        if self._before is None or not self._before.is_older_than_process:
+            return False
+        return self._read() == self._before
+
+    def _read(self) -> Snapshot | None:
+        """Papers that do not come with dpverify may have any code and data anywhere: with them, nothing is kept."""
+        try:
+            if outside_papers(Path.cwd()) or not PACKAGE.is_dir():
+                return None
+            places = list(self._places())
+            files = snapshot(places)
+            return Snapshot(digest_of((files.digest, *map(str, places), *installed())), files.changed_at)
+        except OSError:
+            return None
+
+    def _places(self) -> Iterator[Path]:
+        yield PACKAGE
+        with suppress(SpecError):  # a copy of the package without its specs
+            yield bundled("specs")
+        with suppress(SpecError):
+            yield bundled("reports") / "data"
+            yield bundled("reports") / CERTIFICATES
+        if self._specs is not None:
+            yield from sorted(self._specs.glob("*/*.toml"))
+
+
+def installed() -> list[str]:
+    """Python, the kind of machine, and the names of what is installed, with versions and times of installation."""
+    python = [sys.version, str(sys.flags.optimize), sys.platform, platform.machine()]
+    for folder in sys.path:
+        try:
+            entries = sorted(Path(folder).iterdir()) if folder else []
+        except OSError:  # an archive, or nothing
+            continue
+        python += [f"{entry.name} {entry.stat().st_mtime_ns}" for entry in entries if entry.suffix in DISTRIBUTIONS]
+    return python
+
+
+MOST_BYTES = 2_000_000  # a larger run is put together from its blocks
+
+
+@dataclass(frozen=True)
+class WholeRun:
+    """The request for a run, with the inputs that determine its results."""
+
+    claims: tuple[str, ...]  # full ids
+    budget: str
+    seed: int
+    inputs: Inputs
+
+    @property
+    def label(self) -> str:
+        """Name for people."""
+        return f"the run of {', '.join(self.claims[:3])}"
+
+    @property
+    def asked(self) -> str:
+        """What was asked; an equal request with other inputs replaces it."""
+        return f"run {digest_of(self.claims)} {self.budget} {self.seed}"
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Nothing that is not part of the inputs."""
+        return ()
+
+    @property
+    def parts(self) -> tuple[type, ...]:
+        """A run is stored as text."""
+        return ()
+
+    def recalled(self, store: Store) -> Run | None:
+        """Return the stored run if no input has changed, or None if there is none or it cannot be read."""
+        start = time.perf_counter()
+        if not self.inputs.digest:
+            return None
+        try:
+            blocks = store.found(self, self.inputs.digest)
+            run = decode(blocks[0].part.encode())
+        except (StoreError, KeyError, AttributeError, ValueError):  # the run itself meets the same error, and says so
+            return None
+        seconds = round(time.perf_counter() - start, 3)
+        return msgspec.structs.replace(
+            run, run=msgspec.structs.replace(run.run, commit=commit(), machine=machine(), seconds=seconds)
+        )
+
+    def keep(self, store: Store, run: Run, checks: int) -> None:
+        """Store a run in which each check was decided; ``checks``: how many of them have blocks, all of them there."""
+        complete_run = msgspec.structs.replace(run.run, from_store=checks, stale_in_store=0)
+        text = encode(msgspec.structs.replace(run, run=complete_run)).decode()
+        if len(text) > MOST_BYTES or not self.inputs.are_unchanged:
+            return
+        try:
+            store.keep(self, self.inputs.digest, 0, BlockOutcome(text, run.run.seconds))
+        except StoreError as error:
+            store.failure = str(error)

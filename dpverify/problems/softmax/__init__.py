@@ -1,1 +1,0 @@
-"""A loss for more than two classes, with certified constants."""

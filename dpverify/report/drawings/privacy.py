@@ -1,0 +1,294 @@
+"""Drawings of privacy: epsilon, noise and constants, conditions of a theorem, and visits of one example.
+
+- Epsilon of several runs four times: as printed, from the proof's Renyi bound, exact, and audited from below.
+- What privacy each noise of an algorithm buys at several settings: both ends of epsilon, and what is requested.
+- The smallest constant with which a theorem's noise is enough, over epsilon, and the constant that is proved for all.
+- The largest part of the data in a batch with which the conditions of a theorem can hold, and settings in use.
+- Where one example can come back inside a node of the tree, and how much each visit weighs.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import groupby, pairwise
+
+from matplotlib.figure import Figure
+
+from dpverify.report.drawings.columns import Data, Shape
+from dpverify.report.numbers import show_float
+from dpverify.report.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LIGHT,
+    ORANGE,
+    VERMILLION,
+    EndLabel,
+    canvas,
+    finish,
+    log_scale,
+)
+
+LAYERS = (  # columns, colours, markers and words, from the largest to the smallest value
+    ("printed", VERMILLION, "s", "printed"),
+    ("proof", ORANGE, "^", "the proof's\nRényi bound"),
+    ("exact", BLUE, "o", "exact"),
+    ("audited", GREEN, "D", "audited,\nlower bound"),
+)
+
+EPSILON_SHAPE = Shape(required=("x", *(name for name, *_ in LAYERS)))
+
+
+def draw_epsilon(data: Data) -> Figure:
+    """The figure.
+
+    ``data``: ``x`` numbers of the runs, and their epsilon in each column; an audit that shows nothing is 0, left out.
+    """
+    axes = canvas(3.6)
+    x = data["x"]
+    labels = []
+    values = [value for name, *_ in LAYERS for value in data[name] if value > 0.0]
+    low = min(values) / 1.5
+    high = max(values) * 1.5
+    for at in x:
+        axes.axvline(at, color=LIGHT, lw=1.0, zorder=0)
+    for name, color, marker, words in LAYERS:
+        points = [(at, value) for at, value in zip(x, data[name], strict=True) if value > 0.0]
+        if points:
+            axes.plot(
+                *zip(*points, strict=True), marker=marker, ms=5, mfc="white", mec=color, mew=1.4, ls="none", zorder=3
+            )
+            labels.append(EndLabel(points[-1][1], words, color, joined=False))
+    log_scale(axes, "y", low, high)
+    axes.set_xlim(min(x) - 0.5, max(x) + 0.5)
+    axes.xaxis.set_ticks(x, [show_float(at) for at in x])
+    title = "How much privacy a run has", data.parameters or f"{len(x)} runs"
+    return finish(axes, title, ("run", "ε"), labels)
+
+
+def epsilon_caption(data: Data) -> str:
+    """What the figure shows, with the gaps, and whether the order is as it must be."""
+    upset = sum(
+        less > larger for (a, *_), (b, *_) in pairwise(LAYERS) for larger, less in zip(data[a], data[b], strict=True)
+    )
+    gaps = [printed / exact for printed, exact in zip(data["printed"], data["exact"], strict=True) if exact > 0.0]
+    order = f"; the order is upset {upset} times" if upset else ""
+    return (
+        f"Epsilon of {len(data['x'])} runs: the printed value is {show_float(min(gaps))} to {show_float(max(gaps))} "
+        f"times the exact one{order}."
+    )
+
+
+NOISES = (  # columns, colour, words, and where beside the tick it is drawn
+    ("box", VERMILLION, "the box's noise", -0.22),
+    ("theorem", BLUE, "the theorem's noise", 0.0),
+    ("needed", GREEN, "the least certified", 0.22),
+)
+BOUGHT_SHAPE = Shape(
+    required=("x", "n", "batch", "asked", *(f"{name}-{end}" for name, *_ in NOISES for end in ("low", "high")))
+)
+THICK = 4.5  # of a bar, in points
+
+
+def draw_bought(data: Data) -> Figure:
+    """The figure.
+
+    ``data``: ``x`` numbers of the settings, 1, 2, ..; ``n``, ``batch`` and ``asked``, the epsilon, of each; and for
+    each noise a bar from its epsilon's ``-low``, reached on some data, to ``-high``, which holds for all data.
+    """
+    axes = canvas(3.9, bottom=0.95)
+    labels = []
+    for name, color, words, aside in NOISES:
+        low = data[f"{name}-low"]
+        high = data[f"{name}-high"]
+        axes.vlines([at + aside for at in data["x"]], low, high, color=color, lw=THICK, zorder=3)
+        labels.append(EndLabel((low[-1] * high[-1]) ** 0.5, words, color, joined=False))
+    groups = [list(rows) for _, rows in groupby(range(len(data["x"])), lambda at: (data["n"][at], data["asked"][at]))]
+    for rows in groups:
+        first = data["x"][rows[0]]
+        last = data["x"][rows[-1]]
+        requested = data["asked"][rows[0]]
+        axes.hlines(requested, first - 0.45, last + 0.45, color=BLACK, lw=1.0, zorder=2)
+        words = f"n = {show_float(data['n'][rows[0]])}\nε = {show_float(requested)}"
+        axes.annotate(
+            words,
+            ((first + last) / 2.0, 0.0),
+            (0, -19),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=8.5,
+            color=GREY,
+        )
+    labels.append(EndLabel(data["asked"][-1], "asked for", BLACK, joined=False))
+    ends = [value for name, *_ in NOISES for end in ("low", "high") for value in data[f"{name}-{end}"]]
+    log_scale(axes, "y", min(ends) / 1.4, max(*ends, *data["asked"]) * 1.3)
+    axes.set_xlim(data["x"][0] - 0.6, data["x"][-1] + 0.6)
+    axes.xaxis.set_ticks(data["x"], [show_float(batch) for batch in data["batch"]])
+    title = "What the printed noise buys", data.parameters
+    figure = finish(axes, title, ("", "ε, from below and from above"), labels)
+    axes.annotate(
+        "batch",
+        (0.0, 0.0),
+        (-8, -7),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=8.5,
+        color=GREY,
+    )
+    return figure
+
+
+def bought_caption(data: Data) -> str:
+    """What the figure shows, with the parts of epsilon that the printed noises buy, and the widest bar."""
+    ranges = []
+    for name, _, words, _ in NOISES[:2]:
+        parts = [high / requested for high, requested in zip(data[f"{name}-high"], data["asked"], strict=True)]
+        ranges.append(f"{show_float(min(parts), 2)} to {show_float(max(parts), 2)} with {words}")
+    widest = max(
+        high / low for name, *_ in NOISES for low, high in zip(data[f"{name}-low"], data[f"{name}-high"], strict=True)
+    )
+    return (
+        f"The exact ε of {len(data['x'])} settings with each noise lies in the bar ({data.parameters}). The lower end "
+        "is the ε of one data set, and the upper end holds for all data. The upper end is at most "
+        f"{show_float(widest, 3)} times the lower end. Divided by the requested ε it is {' and '.join(ranges)}."
+    )
+
+
+CONSTANTS_SHAPE = Shape(
+    required=("x", "low", "high", "region", "proved"), follows={"region": "region", "proved": "region"}
+)
+
+
+def draw_constants(data: Data) -> Figure:
+    """The figure: the constant lies between ``low`` and ``high``; ``proved`` is enough on the ``region`` of epsilon."""
+    axes = canvas(3.2)
+    x = data["x"]
+    labels = []
+    axes.fill_between(x, data["low"], data["high"], color=BLUE, alpha=0.25, lw=0, zorder=2)
+    axes.plot(x, data["high"], color=BLUE, lw=1.4, zorder=3)
+    axes.plot(x, data["low"], color=BLUE, lw=0.8, zorder=3)
+    axes.plot(data["region"], data["proved"], color=GREEN, lw=1.8, zorder=4)
+    labels.append(EndLabel(data["high"][-1], "certified", BLUE))
+    labels.append(EndLabel(data["low"][-1], "attained", BLUE))
+    labels.append(EndLabel(data["proved"][-1], "proved,\nfor this region", GREEN, joined=False))
+    log_scale(axes, "x", x[0], x[-1])
+    axes.set_ylim(0.0, 1.1 * max(*data["high"], *data["proved"]))
+    title = "The constant that is needed", data.parameters
+    return finish(axes, title, ("ε", "smallest constant"), labels)
+
+
+def constants_caption(data: Data) -> str:
+    """What the figure shows, and how much the constant grows."""
+    return (
+        f"Upper and lower bounds on the smallest constant of the noise that is private ({data.parameters}). It is at "
+        f"most {show_float(data['high'][0])} at ε = {show_float(data['x'][0])}, and at least "
+        f"{show_float(data['low'][-1])} at ε = {show_float(data['x'][-1])}. The constant "
+        f"{show_float(data['proved'][0])} is argued to be enough up to ε = {show_float(data['region'][-1])}."
+    )
+
+
+CONDITIONS_SHAPE = Shape(
+    required=("x", "most", "settings", "rate"), follows={"settings": "settings", "rate": "settings"}
+)
+
+
+def draw_conditions(data: Data) -> Figure:
+    """The figure: ``most`` over epsilon, and ``rate`` of each setting over its epsilon; both axes logarithmic."""
+    axes = canvas(3.4)
+    axes.plot(data["x"], data["most"], color=BLUE, lw=1.6, zorder=3)
+    low = min(*data["most"], *data["rate"]) / 1.5
+    axes.fill_between(data["x"], data["most"], low, color=BLUE, alpha=0.12, lw=0, zorder=1)
+    for epsilon, rate, inside in _settings(data):
+        axes.plot(
+            epsilon, rate, marker="o", ms=4.5, mfc="white", mec=BLACK if inside else VERMILLION, mew=1.3, zorder=4
+        )
+    log_scale(axes, "x", data["x"][0], data["x"][-1])
+    log_scale(axes, "y", low, max(*data["most"], *data["rate"]) * 1.5)
+    circles = "circles: settings of the experiments, red where no noise will do"
+    title = "Where the conditions can hold, with some noise", f"{data.parameters};  {circles}"
+    return finish(axes, title, ("ε", "part of the data in a batch"), [EndLabel(data["most"][-1], "conditions", BLUE)])
+
+
+def conditions_caption(data: Data) -> str:
+    """What the figure shows, and how many settings lie outside."""
+    settings = _settings(data)
+    outside = sum(not inside for *_, inside in settings)
+    return (
+        f"Below the line, some noise satisfies the conditions ({data.parameters}). Above it, none does. The circles "
+        f"are settings of the paper's experiments, and {outside} of {len(settings)} settings lie above the line. At "
+        f"ε = {show_float(data['x'][0])} a batch may contain at most the fraction {show_float(data['most'][0])} of the "
+        "data."
+    )
+
+
+def _settings(data: Data) -> list[tuple[float, float, bool]]:
+    """Epsilon, part of the data, and whether it is below the line at the nearest smaller epsilon."""
+    places = [max(bisect_right(data["x"], epsilon) - 1, 0) for epsilon in data["settings"]]
+    pairs = zip(data["settings"], data["rate"], places, strict=True)
+    return [(epsilon, rate, rate <= data["most"][place]) for epsilon, rate, place in pairs]
+
+
+ROWS = (  # columns, words and colours, from the lowest row up
+    ("printed", "as printed", VERMILLION),
+    ("once", "one permutation\nfor all epochs", GREEN),
+    ("fresh", "a fresh permutation\nin every epoch", BLUE),
+)
+
+PATTERN_SHAPE = Shape(
+    required=("x", "weight"),
+    optional=("epoch-x", "epoch", *(name for column, *_ in ROWS for name in (f"{column}-x", column))),
+    follows={"epoch": "epoch-x", **{column: f"{column}-x" for column, *_ in ROWS}},
+)
+
+STEP = 1.45  # height of a row in units of the weight
+
+
+def draw_pattern(data: Data) -> Figure:
+    """The figure.
+
+    ``data``: ``x`` the steps of the node, ``weight`` the weight of a term at each; for each of ``printed``, ``once``
+    and ``fresh`` the steps of the visits, in ``printed-x`` and so on, and their weights; ``epoch-x`` the first steps of
+    epochs inside the node, and ``epoch`` their numbers. Fixed in size; a row per pattern, its total beside it.
+    """
+    axes = canvas(4.3, right=1.95)
+    drawn_rows = [row for row in ROWS if row[0] in data]
+    x = data["x"]
+    labels = []
+    for place, (name, words, color) in enumerate(drawn_rows):
+        base = place * STEP
+        axes.plot(x, [base + value for value in data["weight"]], color=LIGHT, lw=1.2, zorder=1)
+        axes.axhline(base, color=GREY, lw=0.6, zorder=2)
+        tops = [base + weight for weight in data[name]]
+        axes.vlines(data[f"{name}-x"], base, tops, color=color, lw=2.0, zorder=3)
+        axes.plot(data[f"{name}-x"], tops, "o", ms=5, mfc=color, mec="white", mew=0.8, zorder=4)
+        labels.append(EndLabel(base + 0.5, f"{words}:\n{show_float(sum(data[name]))}", color, joined=False))
+    axes.set_xlim(x[0] - 0.5, x[-1] + 0.5)
+    top = (len(drawn_rows) - 1) * STEP + 1.32
+    axes.set_ylim(-0.12, top)
+    axes.set_yticks([place * STEP + height for place in range(len(drawn_rows)) for height in (0, 1)])
+    axes.set_yticklabels(["0", "1"] * len(drawn_rows))
+    axes.grid(visible=False)
+    for first, number in zip(data.get("epoch-x", ()), data.get("epoch", ()), strict=True):
+        axes.axvline(first - 0.5, color=GREY, lw=0.8, dashes=(1.5, 2.5), zorder=0)
+        axes.annotate(f"epoch {number:g}", (first - 0.3, top - 0.02), fontsize=7.5, color=GREY, va="top")
+    subtitle = ";  ".join(filter(None, [data.parameters, "total weight beside each row"]))
+    title = f"Where one example can be in the node [{x[0]:g}, {x[-1]:g}]", subtitle
+    return finish(axes, title, ("step t", "weight of a visit, (1-α)^(z - t)"), labels)
+
+
+def pattern_caption(data: Data) -> str:
+    """What the figure shows, with the totals."""
+    totals = [f"{words.replace(chr(10), ' ')} {show_float(sum(data[name]))}" for name, words, _ in ROWS if name in data]
+    first = data["x"][0]
+    last = data["x"][-1]
+    parameters = f" ({data.parameters})" if data.parameters else ""
+    return (
+        f"Visits of one example in the node [{first:g}, {last:g}]{parameters}, at the steps with the largest total "
+        "weight. This total is the sensitivity of the node divided by that of one term: "
+        f"{', '.join(totals)}."
+    )

@@ -1,0 +1,345 @@
+"""Drawings of utility theorems: bounds over N, exponents of simulated gradients, and exact quantities.
+
+- Bounds of a utility theorem over N against the trivial bound, and a table of where each falls below it.
+- Simulated gradient of a utility theorem and its bounds over N, and a table of exponents with intervals.
+- An exact quantity over a parameter with its bounds, and what runs gave for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from dpverify.report.drawings.columns import Data, Shape
+from dpverify.report.numbers import show_float
+from dpverify.report.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    LINE,
+    VERMILLION,
+    EndLabel,
+    canvas,
+    finish,
+    log_scale,
+    ticks_at,
+    write_below,
+)
+
+KINDS = (
+    ("printed", VERMILLION, (5, 2), "printed"),
+    ("corrected", GREEN, (), "corrected"),
+    ("needed", BLUE, (5, 1.5, 1, 1.5), "corrected,\nthe noise needed"),
+)
+
+
+@dataclass(frozen=True)
+class Onset:
+    """A kind of figure: columns of settings with their heads and places, and then those of the bounds' onsets."""
+
+    settings: Sequence[tuple[str, str, float]]  # places are parts of the width
+    bounds: Sequence[tuple[str, float]]  # of KINDS; the last one is the noise needed
+    scale: str  # what the bounds scale with, in words
+    letter: str = "N"
+    units: str = "G = L = R = 1"
+
+    @property
+    def cells(self) -> list[str]:
+        """Columns of the table: settings, onsets, and the lower bound of the last of them."""
+        return [*(name for name, *_ in self.settings), *(f"cell-{name}" for name, _ in self.bounds), "cell-least"]
+
+    @property
+    def SHAPE(self) -> Shape:  # noqa: N802  # as of a module of drawings
+        """The columns."""
+        first, *later_cells = self.cells
+        drawn = [name for name, _ in self.bounds]
+        follows = {"needed": "needed-x", **dict.fromkeys(later_cells, first), "needed-x": "needed-x", first: first}
+        return Shape(required=("x", *drawn[:-1], "needed-x", "needed", first, *later_cells), follows=follows)
+
+    def draw(self, data: Data) -> Figure:
+        """The figure.
+
+        ``data``: ``x`` numbers of examples, increasing, with the bounds ``printed`` and ``corrected`` in units of G;
+        ``needed`` the corrected bound with less noise, over its own ``needed-x``. The columns ``cell-`` are the table:
+        settings, and the N from which each bound is below 1: with the noise needed for an upper and for a lower bound
+        of it. Both axes logarithmic, the trivial bound as a black line, the table below.
+        """
+        rows = list(zip(*(data[name] for name in self.cells), strict=True))
+        axes = canvas(3.9 + (len(rows) + 2) * LINE / 72, bottom=0.75 + (len(rows) + 2) * LINE / 72)
+        kinds = [kind for kind in KINDS if kind[0] in data]
+        values = [value for name, *_ in kinds for value in data[name]]
+        low = min(*values, 1.0) / 1.5
+        high = max(values) * 1.5
+        labels = [EndLabel(1.0, "trivial bound G", BLACK)]
+        for name, color, dashes, words in kinds:
+            x = data["needed-x"] if name == "needed" else data["x"]
+            axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes or (1, 0), zorder=3)
+            if x[-1] < data["x"][-1]:
+                end = (x[-1], data[name][-1])
+                axes.plot(*end, ".", ms=6, color=color, zorder=3)
+                axes.annotate(
+                    words, end, (-7, 1), textcoords="offset points", color=color, fontsize=8.5, ha="right", va="top"
+                )
+            else:
+                labels.append(EndLabel(data[name][-1], words, color))
+        axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
+        log_scale(axes, "x", data["x"][0], data["x"][-1])
+        log_scale(axes, "y", low, high)
+        title = f"From which {self.letter} on the theorem says something", data.parameters
+        figure = finish(axes, title, (f"{self.letter}, examples", "bound on the gradient / G"), labels)
+        self._table(axes, data, rows)
+        return figure
+
+    def _table(self, axes: Axes, data: Data, rows: Sequence[Sequence[float]]) -> None:
+        """Write the table below the axes; the most common value of a setting is grey."""
+        count = len(self.settings)
+        heads = {name: words.partition(",\n")[2] or words for name, *_, words in KINDS}
+        places = [*(place for *_, place in self.settings), *(place for _, place in self.bounds)]
+        names = [*(words for _, words, _ in self.settings), *(heads[name] for name, _ in self.bounds)]
+        write_below(axes, [(f"below G from {self.letter} =", places[count] - 0.06, 0, GREY)], down=44, ha="left")
+        text = [(word, place, 1, GREY) for word, place in zip(names, places, strict=True)]
+        usual = [max(data[name], key=list(data[name]).count) for name in self.cells[:count]]
+        for number, row in enumerate(rows):
+            cells = [*(_words(value) for value in row[:-2]), _range(row[-1], row[-2])]
+            for column, (word, place) in enumerate(zip(cells, places, strict=True)):
+                common = column < count and row[column] == usual[column]
+                text.append((word, place, number + 2, GREY if common else BLACK))
+        write_below(axes, text, down=44)
+
+    def caption(self, data: Data) -> str:
+        """What the figure shows, with the onsets of the hardest row."""
+        hardest = max(range(len(data["cell-least"])), key=lambda row: data["cell-corrected"][row])
+        row = [data[name][hardest] for name in self.cells]
+        count = len(self.settings)
+        *settings, last = (f"{words} = {show_float(x)}" for (_, words, _), x in zip(self.settings, row, strict=False))
+        sizes = [*(_words(value) for value in row[count:-2]), _range(row[-1], row[-2])]
+        names = [*(f"the {name} bound" for name, _ in self.bounds[:-1]), "the corrected bound with this noise"]
+        starts = [f"{name} from {self.letter} = {size} on" for name, size in zip(names, sizes, strict=True)]
+        drawn = ", ".join(name for name, _ in self.bounds[:-1])
+        return (
+            f"The bound of the theorem divided by G, over {self.letter} ({data.parameters}; {self.units}): {drawn}, "
+            f"and corrected with only the noise that the accountant requires. {self.scale}. Each bound falls below the "
+            f"trivial bound G at some {self.letter}. In the hardest row of the table "
+            f"({', '.join(settings)} and {last}), this is so for {', '.join(starts[:-1])}, and {starts[-1]}."
+        )
+
+
+ONSET = Onset(
+    (
+        ("cell-d", "d", 0.04),
+        ("cell-epsilon", "ε", 0.13),
+        ("cell-delta", "δ", 0.23),
+        ("cell-L", "L/G", 0.33),
+        ("cell-R", "R/G", 0.43),
+    ),
+    (("printed", 0.57), ("corrected", 0.73), ("needed", 0.91)),
+    "The bounds scale with G, L and R together, so that only L/G and R/G matter",
+)
+ONSET_OF_DROP = Onset(
+    (("cell-d", "d", 0.05), ("cell-epsilon", "ε", 0.18), ("cell-delta", "δ", 0.31), ("cell-drop", "L D/G²", 0.46)),
+    (("corrected", 0.66), ("needed", 0.88)),
+    "D is a bound on F(w_1) - inf F, and only L D/G² matters",
+    "n",
+    "G = L D = 1",
+)
+
+
+def _range(low: float, high: float) -> str:
+    """One number where both are the same, else both."""
+    return _words(high) if low == high else f"{_words(low)} to {_words(high)}"
+
+
+def _words(value: float) -> str:
+    return show_float(float(f"{value:.2g}"))
+
+
+BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
+FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")
+ROWS = ("d", "ε")  # what the rows of the table are exponents of, besides the number of examples
+
+HEADS = ("exponent in", "simulated, 99% interval", "corrected bound, same sizes", "rate without logarithms")
+PLACES = (0.07, 0.36, 0.73, 1.1)  # where the columns of the table stand, as parts of the axes' width
+
+COLUMNS = ("x", "simulated", "simulated-low", "simulated-high", "corrected", "steps", *FITS)
+FOLLOWS = {"fit": "fit", **dict.fromkeys(FITS[1:], "fit")}
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """A kind of figure: the letter of the number of examples, what the slope is a multiple of, and the units."""
+
+    letter: str
+    multiple: str
+    units: str
+    prints: bool = True  # whether there is a printed bound with a constant
+
+    @property
+    def SHAPE(self) -> Shape:  # noqa: N802  # as of a module of drawings
+        """The columns."""
+        return Shape(required=(*COLUMNS, *(("printed",) if self.prints else ())), follows=FOLLOWS)
+
+    def draw(self, data: Data) -> Figure:
+        """The figure.
+
+        ``data``: ``x`` numbers of examples, increasing, with the mean gradients ``simulated``, their intervals ``-low``
+        and ``-high``, the bounds ``corrected`` and ``printed``, all in units of G, and ``steps`` the T of each. The
+        columns ``fit`` are the table, one row for each of N, d and epsilon: exponents of the runs with their intervals,
+        of the corrected bound over the same sizes, and of the rate without logarithms.
+        """
+        tall = (len(ROWS) + 3) * LINE / 72
+        axes = canvas(3.7 + tall, bottom=0.75 + tall)
+        x = data["x"]
+        labels = [EndLabel(1.0, "trivial bound G", BLACK)]
+        values = [1.0, *data["simulated-low"], *data["simulated-high"]]
+        for name, color, dashes, words in (kind for kind in BOUNDS if kind[0] in data):
+            axes.plot(x, data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
+            labels.append(EndLabel(data[name][-1], words, color))
+            values += data[name]
+        axes.vlines(x, data["simulated-low"], data["simulated-high"], color=BLUE, lw=2.4, alpha=0.5, zorder=4)
+        axes.plot(x, data["simulated"], "o-", ms=4, lw=1.2, color=BLUE, zorder=5)
+        labels.append(EndLabel(data["simulated"][-1], "simulated\n(99% intervals)", BLUE))
+        axes.axhline(1.0, color=BLACK, lw=1.0, zorder=2)
+        positive = [value for value in values if value > 0]
+        low = min(positive) / 1.6
+        high = max(positive) * 1.6
+        log_scale(axes, "x", x[0] / 1.1, x[-1] * 1.1)
+        log_scale(axes, "y", low, high)
+        ticks_at(axes, x)
+        names = (
+            f"{self.letter}, examples (the largest run has T = {show_float(max(data['steps']))} steps)",
+            "mean gradient / G",
+        )
+        title = "Simulated gradient and bounds at the theorem's parameters", data.parameters
+        figure = finish(axes, title, names, labels)
+        self._table(axes, data)
+        return figure
+
+    def caption(self, data: Data) -> str:
+        """What the figure shows, with the exponents in N and how far the corrected bound is above the runs."""
+        ratios = [bound / mean for bound, mean in zip(data["corrected"], data["simulated"], strict=True)]
+        inside = [n for n, bound in zip(data["x"], data["corrected"], strict=True) if bound < 1]
+        comparison = (
+            f"is below the trivial bound from {self.letter} = {show_float(inside[0])} on"
+            if inside
+            else "is vacuous at all of them"
+        )
+        return (
+            "Mean gradient norm of runs with the parameters of the theorem, and the bounds of the theorem, over "
+            f"{self.letter} ({data.parameters}; {self.units}). The loss has a slope that is a fixed multiple of "
+            f"{self.multiple}. The corrected bound is {show_float(min(ratios), 3)} to "
+            f"{show_float(max(ratios), 3)} times the simulated gradient at these sizes and {comparison}. As powers of "
+            f"{self.letter}, the runs have the exponent {_interval(data, 0)} and the bound has "
+            f"{_slopes_words(data['fit-bound'][0])}."
+        )
+
+    def _table(self, axes: Axes, data: Data) -> None:
+        """Write the exponents below the axes."""
+        text = [(head, place, 0, GREY) for head, place in zip(HEADS, PLACES, strict=True)]
+        for number, name in enumerate((self.letter, *ROWS)):
+            row = (
+                name,
+                _interval(data, number),
+                _slopes_words(data["fit-bound"][number]),
+                _slopes_words(data["fit-rate"][number]),
+            )
+            text += [(word, place, number + 1, BLACK) for word, place in zip(row, PLACES, strict=True)]
+        write_below(axes, text, down=48)
+
+
+SLOPES = Slopes("N", "sqrt(N/T)", "G = L = R = 1")
+SLOPES_OF_ACCURACY = Slopes("n", "the accuracy ζ", "G = L = D = 1", prints=False)
+
+
+def _interval(data: Data, row: int) -> str:
+    middle, low, high = (_slopes_words(data[name][row]) for name in FITS[:3])
+    return f"{middle} ({low} to {high})"
+
+
+def _slopes_words(value: float) -> str:
+    return show_float(round(value, 3))
+
+
+LINES = (
+    ("exact", BLACK, (1, 0), "exact"),
+    ("printed", VERMILLION, (5, 2), "printed"),
+    ("corrected", GREEN, (1, 0), "corrected"),
+    ("anyway", GREY, (1, 2), "holds anyway"),
+)
+
+
+@dataclass(frozen=True)
+class AgainstBounds:
+    """A kind of figure, of the quantity that its title names."""
+
+    title: str
+    over: str = "the number of stages"
+    axis: str = "stages K"
+    logarithmic: bool = False  # the axis of x
+
+    SHAPE: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
+
+    def draw(self, data: Data) -> Figure:
+        """The figure: ``exact`` over x, its bounds, and the interval from ``low`` to ``high`` that runs gave."""
+        axes = canvas(3.2)
+        labels = []
+        for name, color, dashes, words in LINES:
+            if name in data:
+                axes.plot(data["x"], data[name], color=color, lw=1.6, dashes=dashes, zorder=3)
+                labels.append(EndLabel(data[name][-1], words, color))
+        values = [value for name, *_ in LINES for value in data.get(name, ())]
+        if "low" in data:
+            axes.vlines(data["x"], data["low"], data["high"], color=BLUE, lw=4.0, alpha=0.6, zorder=4, clip_on=False)
+            labels.append(EndLabel(data["high"][-1], "simulated", BLUE))
+            values += [*data["low"], *data["high"]]
+        if self.logarithmic:
+            log_scale(axes, "x", data["x"][0], data["x"][-1])
+        else:
+            axes.set_xlim(data["x"][0], data["x"][-1])
+            ticks_at(axes, data["x"])
+        log_scale(axes, "y", min(values) / 1.5, max(values) * 1.5)
+        return finish(
+            axes, (f"{self.title} and its bounds", data.parameters), (self.axis, "exact value, bounds"), labels
+        )
+
+    def caption(self, data: Data) -> str:
+        """What the figure shows, with the ratios at its end."""
+        ratios = [
+            f"{words} bound over exact value: {show_float(data[name][-1] / data['exact'][-1], 3)}"
+            for name, _, _, words in LINES[1:3]
+            if name in data
+        ]
+        falls = "".join(self._below(data, name, words) for name, _, _, words in LINES[1:3] if name in data)
+        runs = " The intervals are 99% confidence intervals for the mean of runs." if "low" in data else ""
+        what = f"{self.title}, exact values over {self.over} ({data.parameters})"
+        last = show_float(data["x"][-1])
+        return f"{what}. At {self.axis[-1]} = {last}, {', '.join(ratios)}.{falls}{self._onset(data)}{runs}"
+
+    def _below(self, data: Data, name: str, words: str) -> str:
+        """Say the largest x at which a bound is below what is exact."""
+        rows = zip(data["x"], data[name], data["exact"], strict=True)
+        last = max((x for x, bound, exact in rows if bound < exact), default=None)
+        return (
+            ""
+            if last is None
+            else f" The {words} bound is below the exact value at {self.axis[-1]} = {show_float(last)}."
+        )
+
+    def _onset(self, data: Data) -> str:
+        """From where on the corrected bound is below the trivial bound."""
+        if not {"corrected", "anyway"} <= data.keys():
+            return ""
+        rows = zip(data["x"], data["corrected"], data["anyway"], strict=True)
+        first = next((x for x, bound, anyway in rows if bound < anyway), None)
+        if first is None:
+            return " The corrected bound is nowhere below the trivial bound."
+        return f" The corrected bound is below the trivial bound from {self.axis[-1]} = {show_float(first)} on."
+
+
+RISK = AgainstBounds("Excess empirical risk on a quadratic")
+RISK_OVER_N = AgainstBounds("Excess empirical risk on a quadratic", "the number of examples", "examples n", True)
+STABILITY = AgainstBounds("Uniform stability on quadratics")

@@ -1,0 +1,130 @@
+"""Formulas from prefix notation, such as ``["+", "x", ["q", "1"]]``, which rules and certificates are written in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Integral, Name, Neg, Num, Sum
+
+INDICES = "ijkl"  # letters for indices of sums that dpverify made up, from the outside
+_MADE_UP = re.compile(r"idx\d*|~\d+")
+_RELATIONS: dict[str, Comparison] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "=="}
+_RENAMED = {"inner": "dot"}
+_CONSTANTS: dict[str, Formula] = {"oo": Inf(), "-oo": Neg(Inf()), "pi": Call("pi", ())}
+_RANGES = {"sum": Sum, "integral": Integral}
+
+
+def relation_of(condition: Sequence[Any]) -> Compare:
+    """A comparison, such as ``["<=", "a", "b"]``, as a formula."""
+    return PrefixReader().relation(condition)
+
+
+def formula_of(data: Any) -> Formula:
+    """An expression as a formula with minus signs and fractions, as a reader would write it."""
+    return PrefixReader().formula(data)
+
+
+@dataclass(frozen=True)
+class PrefixReader:
+    """Reads expressions, those of a certificate with the rows of its table."""
+
+    table: Sequence[Any] = ()
+    values: Mapping[str, Formula] = field(default_factory=dict)  # what is put for letters
+    functions: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # index and body, in letters that stay
+    depth: int = 0  # of sums and ranges of an index around the expression
+
+    def relation(self, condition: Sequence[Any]) -> Compare:
+        """A comparison as a formula."""
+        sign, left, right = condition
+        return Compare((_RELATIONS[sign],), (self.formula(left), self.formula(right)))
+
+    def formula(self, data: Any) -> Formula:
+        """An expression as a formula."""
+        if isinstance(data, int):
+            return self.formula(self.table[data])
+        if isinstance(data, str):
+            return self.values.get(data) or _CONSTANTS.get(data) or Name(_shown_index(data))
+        head, *args = data
+        if head == "q":
+            value = Fraction(args[0])
+            return _number(value) if value >= 0 else Neg(_number(-value))
+        if head in _RANGES:
+            return self._range(head, *args)
+        if head == "if":
+            return self.formula(args[1])  # the page of the rules says in words where
+        if head == "apply":
+            head, *args = args
+            if head in self.functions:
+                index, body = self.functions[head]
+                return PrefixReader(self.table, {index: self.formula(args[0])}, {}, self.depth).formula(body)
+        values = [self.formula(arg) for arg in args]
+        match head:
+            case "+":
+                is_successor = len(values) == 2 and isinstance(values[0], Num)  # 1 + t is written as t + 1
+                values = values[::-1] if is_successor else values
+                return reduce(_sum, sorted(values, key=lambda term: isinstance(term, Neg)))
+            case "*":
+                return _product(values)
+            case "^":
+                return _power(*values)
+            case _:
+                return Call(_RENAMED.get(head, head), tuple(values))
+
+    def _range(self, head: str, index: str, lo: Any, hi: Any, body: Any) -> Formula:
+        """A sum or an integral; an index that dpverify made up gets a letter."""
+        name = INDICES[self.depth % len(INDICES)] if _MADE_UP.fullmatch(index) else index
+        inside = replace(self, values={**self.values, index: Name(name)}, depth=self.depth + 1)
+        return _RANGES[head](inside.formula(body), name, self.formula(lo), self.formula(hi))
+
+
+def _shown_index(name: str) -> str:
+    """A letter; the index of a range, such as ``%0``, as one."""
+    return INDICES[int(name[1:]) % len(INDICES)] if name.startswith("%") else name
+
+
+def _number(value: Fraction) -> Formula:
+    whole = Num(Fraction(value.numerator))
+    return whole if value.denominator == 1 else Bin("/", whole, Num(Fraction(value.denominator)))
+
+
+def _power(base: Formula, exponent: Formula) -> Formula:
+    if isinstance(exponent, Neg) and isinstance(exponent.arg, Num | Bin):
+        return Bin("/", Num(Fraction(1)), _power(base, exponent.arg))
+    if exponent == Num(Fraction(1)):
+        return base
+    return Call("sqrt", (base,)) if exponent == _number(Fraction(1, 2)) else Bin("**", base, exponent)
+
+
+def _sum(left: Formula, right: Formula) -> Formula:
+    return Bin("-", left, right.arg) if isinstance(right, Neg) else Bin("+", left, right)
+
+
+def _product(values: Sequence[Formula]) -> Formula:
+    """A product: its signs in front, and what is to the power -1 below a line."""
+    one = Num(Fraction(1))
+    factors = [value.arg if isinstance(value, Neg) else value for value in values]
+    is_negative = sum(isinstance(value, Neg) for value in values) % 2 == 1
+    above: list[Formula] = []
+    below: list[Formula] = []
+    for factor in factors:
+        if isinstance(factor, Bin) and factor.op == "/":
+            above.append(factor.left)
+            below.append(factor.right)
+        else:
+            above.append(factor)
+    for factor in [factor for factor in below if factor in above]:
+        above.remove(factor)
+        below.remove(factor)
+    product = _times([factor for factor in above if factor != one] or [one])
+    if below:
+        product = Bin("/", product, _times(below))
+    return Neg(product) if is_negative else product
+
+
+def _times(factors: Sequence[Formula]) -> Formula:
+    return reduce(lambda left, right: Bin("*", left, right), factors)

@@ -1,1 +1,0 @@
-"""Formulas in texts: those of quotations, and those in plain letters."""

@@ -1,0 +1,262 @@
+"""Run claims and tests in a copy of the checkout, and read off which of them detected a fault there, and how.
+
+They run in processes that are forked from one that has loaded the libraries already.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from xml.etree import ElementTree
+
+import msgspec
+
+from dpverify.ledger.lost_proofs import lost_proofs
+from dpverify.ledger.results import Result, decode
+from dpverify.selftest.records import Detection, Sighting
+
+LIBRARIES = ("flint", "mpmath", "msgspec", "numba", "numpy", "pytest", "scipy.special", "sympy")
+"""What most of them load, which takes as long as many a test."""
+
+LAUNCHER = """
+import contextlib, importlib, json, os, runpy, sys, threading, time, warnings
+if sys.platform == "linux":  # elsewhere it is not safe to fork after that
+    for name in sys.argv[1:]:
+        with contextlib.suppress(ImportError):  # who needs it will say so
+            importlib.import_module(name)
+parent = os.getppid()
+for line in sys.stdin:
+    with warnings.catch_warnings(action="ignore"):  # of the threads that numpy may have begun, which stay behind
+        child = os.fork()
+    if not child:
+        break
+    os.setpgid(child, child)
+    print(child, flush=True)
+    ended = 0
+    while not ended:
+        if os.getppid() != parent:
+            sys.exit()
+        time.sleep(0.01)
+        ended, status = os.waitpid(child, os.WNOHANG)
+    print(os.waitstatus_to_exitcode(status), flush=True)
+else:
+    sys.exit()
+
+folder, *sys.argv = json.loads(line)
+for stream in (0, 1):
+    os.dup2(os.open(os.devnull, os.O_RDWR), stream)
+os.chdir(folder)
+os.environ["PYTHONPATH"] = folder
+sys.path.insert(0, folder)
+def watch(launcher):
+    while os.getppid() == launcher:
+        time.sleep(1)
+    os.killpg(0, 9)
+threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+"""Runs modules as ``python -m`` does, each in a process of its own, whose number and exit code it says.
+
+It has loaded the libraries that are its arguments. It ends when whoever started it has ended, and then a child does,
+with all of its group.
+"""
+
+
+class Children:
+    """Processes under way: one ends when its time is over, and all of them when a run is over or broken off."""
+
+    def __init__(self) -> None:
+        self._lock, self._live, self.ended = Lock(), set[int](), False
+        self._launchers = list[subprocess.Popen[bytes]]()  # that have no child
+
+    def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
+        """Run a Python module in a copy until a time; its exit code, None where the time was over."""
+        with self._lock:
+            if self.ended or time.monotonic() > until:
+                return None
+            launcher = self._launchers.pop() if self._launchers else _launcher()
+            self._live.add(launcher.pid)
+        requests = launcher.stdin
+        replies = launcher.stdout
+        assert requests is not None, "a pipe"
+        assert replies is not None, "a pipe"
+        code = b""
+        in_time = True
+        mine = {launcher.pid}
+        with suppress(OSError, ValueError):  # all are ended, or the launcher has died
+            requests.write(json.dumps([str(folder), *words]).encode() + b"\n")
+            mine.add(child := int(replies.readline()))
+            with self._lock:
+                self._live |= mine
+            in_time = bool(select.select([replies], [], [], max(until - time.monotonic(), 0.1))[0])
+            _end(child)  # and what it has begun
+            code = replies.readline()
+        with self._lock:
+            self._live -= mine
+            if code and not self.ended:
+                self._launchers.append(launcher)
+            else:
+                _close(launcher)
+        return int(code or -signal.SIGKILL) if in_time else None
+
+    def end(self) -> None:
+        """End all that is under way, and start no more."""
+        with self._lock:
+            self.ended = True
+            for pid in self._live:
+                _end(pid)
+            while self._launchers:
+                _close(self._launchers.pop())
+
+
+def _launcher() -> subprocess.Popen[bytes]:
+    """Begin a launcher, whose children keep compiled kernels beside the sources of the copy that they work in."""
+    removed_variables = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONSAFEPATH"}
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", LAUNCHER, *LIBRARIES],
+        env={name: value for name, value in os.environ.items() if name not in removed_variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+        start_new_session=True,
+    )
+
+
+def _close(launcher: subprocess.Popen[bytes]) -> None:
+    with launcher:  # which closes both pipes, and waits
+        launcher.kill()
+
+
+def _end(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+NOT_IMPORTED = re.compile(
+    r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"
+)
+"""What code raises that does not fit together: nobody would commit it, so that it shows nothing."""
+ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
+SUMMARY = re.compile(r"contains \d+ failed subtest")  # follows the failures of the rows of a test
+
+
+def look(
+    children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
+) -> list[Sighting]:
+    """Run claims and tests in a copy, within so many seconds; what each saw, in their order.
+
+    ``stop``: of whole files of tests, the first failure is enough. Claims have a store of their own: not all that is
+    changed is in the evidence's hash, and what a changed copy finds must not pass for what was found without a fault.
+    """
+    until = time.monotonic() + seconds
+    tests = [name for name in checks if name.startswith("tests/")]
+    claims = [name for name in checks if name not in tests]
+    with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
+        sightings = {
+            sighting.check: sighting for sighting in _claims(children, folder, claims, until, Path(out, "claims.json"))
+        }
+        target = Path(out, "tests.xml")
+        sightings |= {
+            sighting.check: sighting for sighting in _tests(children, folder, tests, until, target, stop=stop)
+        }
+    return [sightings[name] for name in checks]
+
+
+def _claims(children: Children, folder: Path, claims: Sequence[str], until: float, target: Path) -> Iterator[Sighting]:
+    if not claims:
+        return
+    options = ["--fresh", "--store", str(target.with_suffix(".sqlite")), "--json", str(target)]
+    words = ["dpverify", "verify", *claims, "--budget", "smoke", "--jobs", "1", *options]
+    code = children.run(folder, words, until)
+    results: list[Result] = []
+    with suppress(OSError, msgspec.DecodeError):
+        results = decode(target.read_bytes()).results
+    for claim in claims:
+        mine = [result for result in results if result.claim == claim]
+        if code not in {0, 1} or not mine:
+            yield Sighting(check=claim, saw="time limit" if code is None else "did not run")
+        else:
+            sightings = [sighting for result in mine for sighting in _red(result)] if code == 1 else []
+            yield (
+                msgspec.structs.replace(sightings[0], check=claim)
+                if sightings
+                else Sighting(check=claim, saw="nothing")
+            )
+
+
+def _red(result: Result) -> Iterator[Sighting]:
+    """What a result says against our code or the pins, the strongest first."""
+    checks = result.all_checks
+
+    def sighting(saw: Detection, names: Sequence[str]) -> Sighting:
+        sizes = [check.detects for check in checks if check.name in names and check.detects]
+        return Sighting(check=result.claim, saw=saw, by=list(dict.fromkeys(names)), detects=list(dict.fromkeys(sizes)))
+
+    if result.sources_disagree:
+        kernels = [check.name for check in checks if check.kernel_disagrees]
+        yield sighting("sources disagree", kernels)
+    if result.contradicts:
+        yield sighting("pin contradicted", [check.name for check in checks if check.status == "refuted"])
+    if missed := [check.name for check in checks if not all(control.refuted for control in check.controls)]:
+        yield sighting("control missed", missed)
+    if result.loosened:
+        yield sighting("slack moved", [check.name for check in checks if check.slack is not None])
+    if lost := lost_proofs(result):
+        yield sighting("proof lost", [name.partition(":")[0] for name in lost])
+    broken = [check for check in checks if check.error]
+    if broken:
+        unfit = all(NOT_IMPORTED.match(check.error) for check in broken)
+        yield sighting("did not run" if unfit else "exception raised", [check.name for check in broken])
+
+
+def _tests(
+    children: Children, folder: Path, tests: Sequence[str], until: float, target: Path, *, stop: bool
+) -> Iterator[Sighting]:
+    if not tests:
+        return
+    first = ["-x"] if stop and not any("::" in test for test in tests) else []
+    words = ["pytest", "-q", "-p", "no:cacheprovider", *first, f"--junitxml={target}", *tests]
+    code = children.run(folder, words, until)
+    cases: list[ElementTree.Element] = []
+    with suppress(OSError, ElementTree.ParseError):
+        cases = list(ElementTree.parse(target).iter("testcase"))
+    for test in tests:
+        file, *names = test.split("::")
+        dotted = ".".join([file.removesuffix(".py").replace("/", "."), *names])
+        full = [(case, f"{case.get('classname')}.{case.get('name')}".partition("[")[0]) for case in cases]
+        mine = [case for case, name in full if name == dotted or (not names and name.startswith(f"{dotted}."))]
+        if code is None or not mine:
+            yield Sighting(check=test, saw="time limit" if code is None else "did not run")
+        else:
+            saw = [_saw(case) for case in mine if names or case.find("skipped") is None]
+            yield Sighting(check=test, saw=min(saw, key=ORDER.index, default="did not run"))
+
+
+ORDER: tuple[Detection, ...] = ("assertion failed", "exception raised", "did not run", "nothing")
+
+
+def _saw(case: ElementTree.Element) -> Detection:
+    messages = [failure.get("message", "") for failure in case.findall("failure")]
+    meanings = [_meaning(message) for message in messages if not SUMMARY.match(message)]
+    if meanings:
+        return min(meanings, key=ORDER.index)
+    is_incomplete = case.find("skipped") is not None or case.find("error") is not None
+    return "did not run" if is_incomplete else "nothing"
+
+
+def _meaning(message: str) -> Detection:
+    if ASSERTION.match(message):
+        return "assertion failed"
+    return "did not run" if NOT_IMPORTED.match(message) else "exception raised"

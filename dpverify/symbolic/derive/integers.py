@@ -1,0 +1,201 @@
+"""Integers in derivations: premises by induction, and a statement about an integer in its quotient and remainder.
+
+An induction proves a premise for all integers from a start on, or up to a last one, by two ordinary derivations. The
+base goes from one side to the other at the start, the step at letter + 1; only the step may use the hypothesis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import Bin, Call, Compare, Formula, Name, Sum, substitute, walk
+from dpverify.ledger.statements import Statement
+from dpverify.ledger.vocabulary import parse_domain
+from dpverify.symbolic.derive.steps import (
+    Derivation,
+    DerivationError,
+    Division,
+    Premise,
+    bare,
+    check_fixed,
+    symbol_conditions,
+)
+from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
+
+
+@dataclass(frozen=True)
+class Hypothesis(Premise):
+    """The conclusion of an induction at the letter itself, as only its step may use it."""
+
+    letter: Any = field(kw_only=True)  # the whole number on which the induction runs
+    every: tuple[str, ...] = field(default=(), kw_only=True)  # letters for all of whose values it is assumed
+
+    def instance(self, where: Mapping[str, Any]) -> Instance:
+        """The hypothesis, with expressions in the place of the letters for all of whose values it is assumed."""
+        if extra_letters := sorted(where.keys() - set(self.every)):
+            raise DerivationError(f"the hypothesis is assumed at {', '.join(extra_letters)} itself, and nowhere else.")
+        return super().instance(where)
+
+    def sides(self, value: Any) -> tuple[Any, Any]:
+        """Both sides with a value in the place of the letter."""
+        return self.lhs.xreplace({self.letter: value}), self.rhs.xreplace({self.letter: value})
+
+
+@dataclass(frozen=True)
+class Induction(Premise):
+    """A premise that an induction provides."""
+
+    base: Derivation = field(kw_only=True)
+    step: Derivation = field(kw_only=True)
+    hypothesis: Hypothesis = field(kw_only=True)
+    upper: tuple[Any, ...] = field(default=(), kw_only=True)  # what is asked of the letter above, if anything
+
+    @property
+    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+        """Both derivations, and what the step is granted."""
+        return (self.base, None), (self.step, self.hypothesis)
+
+
+def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation, last: Any = None) -> Induction:
+    """Make a premise for every whole ``letter >= start`` of a derivation at the start and one at ``letter + 1``.
+
+    The step has a `Hypothesis` among its premises, whose sides say what is proved. What the two derivations assume of
+    other letters is a condition of every use; of its letter the step may assume what follows from ``letter >= start``.
+    With ``last`` the premise is for ``letter <= last`` only, and the step may assume ``letter + 1 <= last`` besides.
+    """
+    granted = [premise for premise in step.premises.values() if isinstance(premise, Hypothesis)]
+    if len(granted) != 1 or granted[0].letter != letter:
+        raise DerivationError(f"{step.name}: the step of an induction has one hypothesis, about {letter}.")
+    (hypothesis,) = granted
+    start = sympy.sympify(start)
+    _check_letter(hypothesis, letter, start)
+    _check_ends(base, hypothesis, start)
+    _check_ends(step, hypothesis, letter + 1)
+    assumed = [a for a in (*base.assumptions, *step.assumptions) if letter.name not in _names(a)]
+    upper = _upper(hypothesis, last)
+    next_below = (relation.xreplace({bare(letter): letter + 1}) for relation in upper)
+    _check_assumptions(base, step, hypothesis, [*assumed, letter >= start, *next_below])
+    conditions: list[Condition] = [IsInteger(letter), *map(Holds, [bare(letter) >= start, *upper, *assumed])]
+    ends = (hypothesis.lhs, hypothesis.rhs, start, *(relation.rhs for relation in upper), *assumed)
+    for symbol in sorted(set[Any]().union(*(end.free_symbols for end in ends)), key=str):
+        conditions += symbol_conditions(symbol)
+    sides = hypothesis.lhs, hypothesis.relation, hypothesis.rhs
+    distinct_conditions = tuple(dict.fromkeys(conditions))
+    return Induction(*sides, distinct_conditions, base=base, step=step, hypothesis=hypothesis, upper=upper)
+
+
+def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
+    """The letter is whole, what it is said to be follows from where it starts, and no sum binds it."""
+    if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in _names(start):
+        raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
+    facts = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
+    if not all(condition.met(facts, {}) for condition in symbol_conditions(letter)):
+        raise DerivationError(f"the assumptions about {letter} are not proved from {start} on.")
+    sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
+    bound = {limit[0].name for node in sums for limit in node.limits}
+    if shadowed := sorted(bound & (_names(start) | {letter.name})):
+        raise DerivationError(f"{', '.join(shadowed)} is the index of a sum in the hypothesis.")
+    if letter.name in hypothesis.every:
+        raise DerivationError(f"the hypothesis is assumed at {letter} itself, and nowhere else.")
+
+
+def _upper(hypothesis: Hypothesis, last: Any) -> tuple[Any, ...]:
+    """Up to where the letter runs, if not for ever: one number, wherever the hypothesis is used."""
+    if last is None:
+        return ()
+    if _names(last) & {hypothesis.letter.name, *hypothesis.every}:
+        raise DerivationError(f"an induction runs up to one number: {hypothesis.letter} up to {last}.")
+    return (sympy.Le(bare(hypothesis.letter), last, evaluate=False),)
+
+
+def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> None:
+    left, right = hypothesis.sides(value)
+    if left.has(sympy.nan, sympy.zoo) or right.has(sympy.nan, sympy.zoo):
+        raise DerivationError(f"{derivation.name}: the hypothesis has no value at {value}.")
+    if (derivation.start, derivation.last) != (left, right):
+        ends = f"from {derivation.start} to {derivation.last}"
+        raise DerivationError(f"{derivation.name} goes {ends}, and has to go from {left} to {right}.")
+    if derivation.relation not in {"=", hypothesis.relation}:
+        raise DerivationError(f"{derivation.name} goes by {derivation.relation}, not by {hypothesis.relation}.")
+    if derivation.local:
+        raise DerivationError(f"{derivation.name} must not have local symbols: {', '.join(derivation.local)}.")
+
+
+def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:
+    """Of the letter the base says nothing, the step no more than where it runs; ``every`` value meets all else."""
+    letter = hypothesis.letter
+    facts = Facts().given(granted)
+    for derivation in (base, step):
+        for assumption in derivation.assumptions:
+            if letter.name in _names(assumption) and (derivation is base or not implied(assumption, facts)):
+                raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
+    check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
+    for assumption in granted:
+        if _names(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
+            raise DerivationError(f"the hypothesis is not assumed of values for which {assumption} may be false.")
+
+
+def _names(expr: Any) -> set[str]:
+    return {s.name for s in sympy.sympify(expr).free_symbols}
+
+
+def divided(statement: Statement, division: Division | None) -> Statement:
+    """Define a letter by its quotient and its rest; ``floor(letter/by)`` is the quotient.
+
+    A DerivationError where not every value of the letter is proven to be of that form.
+    """
+    if division is None:
+        return statement
+    letter, by, quotient, remainder = (
+        Name(n) for n in (division.letter, division.by, division.quotient, division.rest)
+    )
+    _possible(statement, division)
+    replacements: dict[Formula, Formula] = {}
+    if division.first == 0:
+        replacements = {Call("floor", (Bin("/", letter, by),)): quotient, Call("mod", (letter, by)): remainder}
+
+    def compared(one: Compare) -> Compare:
+        return Compare(one.ops, tuple(substitute(side, replacements) for side in one.operands))
+
+    domains = dict(statement.domains)
+    domains[quotient.id] = parse_domain(f"integer, {quotient.id} >= {division.least}")
+    domains[remainder.id] = parse_domain(
+        f"integer, {remainder.id} >= {division.first}, {remainder.id} <= {by.id} - 1 + {division.first}"
+    )
+    value = Bin("+", Bin("*", quotient, by), remainder)
+    return replace(
+        statement,
+        lhs=None if statement.lhs is None else substitute(statement.lhs, replacements),
+        rhs=None if statement.rhs is None else substitute(statement.rhs, replacements),
+        requires=tuple(map(compared, statement.requires)),
+        let=((letter.id, value), *((name, substitute(node, replacements)) for name, node in statement.let)),
+        domains=domains,
+    )
+
+
+def _possible(statement: Statement, division: Division) -> None:
+    """Refuse a division by what may be below 1, of what may be too small, or into letters that are taken."""
+    letter = division.letter
+    by = division.by
+    symbols = sympy_symbols(statement)
+    new = {division.quotient, division.rest}
+    used_names = statement.domains.keys() | _indices(statement)
+    if not {letter, by} <= symbols.keys() or letter == by or len(new) < 2 or new & used_names:
+        raise DerivationError(f"{letter} cannot be {division.quotient}*{by} + {division.rest} in {statement.key}.")
+    granted = Facts().given(sympy_conditions(statement))
+    conditions = (symbols[by] >= 1, symbols[letter] >= division.least * symbols[by] + division.first)
+    is_integer = symbols[letter].is_integer and symbols[by].is_integer
+    if not is_integer or not all(implied(relation, granted) for relation in conditions):
+        raise DerivationError(f"{statement.key} does not grant {', '.join(map(str, conditions))}, all whole.")
+
+
+def _indices(statement: Statement) -> set[str]:
+    nodes = (statement.lhs, statement.rhs, *statement.requires, *(value for _, value in statement.let))
+    return {part.index for node in nodes if node is not None for part in walk(node) if isinstance(part, Sum)}

@@ -1,0 +1,296 @@
+"""Checks of the letters of a derivation before its steps are checked.
+
+Every symbol is declared, every sum index clean, every relation in line. A sum index may carry assumptions that nothing
+proves: it becomes an integer and no more, within the limits of its sum.
+
+Letters of which only premises speak are sampled below the bounds that these premises state, after the letters on which
+the bounds depend.
+
+Local letters may not narrow a statement: at each point of its domain they must have values that are assumed of them.
+Such values are found, as expressions in the statement's letters: the bounds that the assumptions have, these letters
+themselves, 0 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from dpverify.symbolic.derive.setting import Setting
+from dpverify.symbolic.derive.steps import (
+    Case,
+    Cases,
+    Derivation,
+    DerivationError,
+    Link,
+    Premise,
+    Step,
+    bare,
+    chained,
+    symbol_conditions,
+)
+from dpverify.symbolic.expressions.functions import HOLE, Norm
+from dpverify.symbolic.expressions.ranges import (
+    AnyFunction,
+    FromPremises,
+    FunctionOf,
+    GaussianNorm,
+    Range,
+    SetBits,
+    Variable,
+)
+from dpverify.symbolic.prove.defined import undefined_part
+from dpverify.symbolic.prove.facts import Facts, Occurrence, differences, symbols_of
+from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.rules.base import Holds
+
+
+def in_order(derivation: Derivation) -> Mapping[str, Variable]:
+    """Give such letters the bounds of the premises, and put each variable after those that its range depends on."""
+    todo = {name: _bounded(name, variable, derivation) for name, variable in derivation.variables.items()}
+    if todo == dict(derivation.variables):
+        return derivation.variables
+    done: dict[str, Variable] = {}
+    while todo:
+        name = next((n for n, v in todo.items() if range_names(v).isdisjoint(todo.keys() - {n})), None)
+        if name is None:
+            raise DerivationError(f"{derivation.name}: the ranges of {', '.join(todo)} depend on each other.")
+        done[name] = todo.pop(name)
+    return done
+
+
+def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
+    """A letter of the derivation's own that premises bound is drawn below their bounds, or has the value they give."""
+    if not isinstance(variable, Range):
+        return variable
+    measured = isinstance(variable, FromPremises)
+    if not measured and not (name in derivation.local and variable.kind == "real"):
+        return variable
+    premises = [p for p in derivation.premises.values() if _bounds(p, name)]
+    if not measured:  # a step may give a premise other letters than those that are drawn
+        premises = [p for p in premises if {s.name for s in p.rhs.free_symbols} <= derivation.variables.keys()]
+    if not premises:
+        if measured:
+            raise DerivationError(f"{derivation.name}: no premise bounds {name}: give it a range.")
+        return variable
+    if value := next((premise.rhs for premise in premises if premise.relation == "="), None):
+        return Range("real", value, value)
+    bounds = [(premise.rhs, _applies(premise)) for premise in premises]
+    if not measured:
+        bounds.append((variable.hi, lambda _: True))
+    return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=tuple(bounds))
+
+
+def _bounds(premise: Premise, name: str) -> bool:
+    """Whether a premise bounds a letter from above."""
+    return bool(premise.lhs.is_Symbol and premise.lhs.name == name and premise.relation != ">=")
+
+
+def _applies(premise: Premise) -> Any:
+    """Whether a premise's conditions hold at a point, those aside that the signs of its own letters are."""
+    relations = tuple(
+        c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False)
+    )
+    tests = Setting.tests_of(relations)
+    return lambda env: all(test(env) is True for test in tests)
+
+
+def range_names(variable: Variable) -> set[str]:
+    """Letters on which the range or the law of a letter depends."""
+    match variable:
+        case FromPremises():
+            parts = [variable.lo, *(bound for bound, _ in variable.bounds)]
+        case Range():
+            parts = [variable.lo, variable.hi]
+        case GaussianNorm():
+            parts = [variable.dimension, variable.variance]
+        case SetBits():
+            parts = [variable.of]
+        case _:
+            parts = []
+    return {s.name for part in parts for s in sympy.sympify(part).free_symbols}
+
+
+_BINDERS = (sympy.Sum, sympy.Integral)
+
+#: What a symbol may be assumed to be: what sample points can be tested for and a statement's domain can grant.
+_ASSUMPTIONS = {"real", "integer", "positive", "nonnegative", "negative", "nonpositive"}
+
+
+def prepared(derivation: Derivation) -> Derivation:
+    """Check the form of a derivation and clean its indices."""
+    clean = _Cleaner(derivation)
+    return replace(
+        derivation,
+        variables=in_order(derivation),
+        start=clean.expr(derivation.start),
+        assumptions=tuple(clean.expr(a) for a in derivation.assumptions),
+        steps=tuple(clean.link(link) for link in derivation.steps),
+    )
+
+
+class _Cleaner:
+    """Renames bound symbols and checks free ones."""
+
+    def __init__(self, derivation: Derivation) -> None:
+        self.derivation = derivation
+        self.names = set(derivation.variables)
+        self.seen: dict[str, Any] = {}
+        sums = [n for e in (derivation.start, *_in_links(derivation.steps)) for n in sympy.sympify(e).atoms(*_BINDERS)]
+        bound = {limit[0] for node in sums for limit in node.limits}
+        for s in sorted(bound, key=str):
+            if s.name in self.names:
+                raise DerivationError(f"{derivation.name}: the index {s} of a sum is also a variable.")
+        self.fresh = {s: bare(s) for s in bound}
+        self.bound = {s.name for s in bound}
+
+    def expr(self, expr: Any, bound: frozenset[str] = frozenset()) -> Any:
+        """Clean one expression; ``bound`` are the names that may occur besides the variables."""
+        clean = sympy.sympify(expr).xreplace(self.fresh)
+        _check_nesting(clean, frozenset(), self.derivation.name)
+        for s in symbols_of(clean):
+            if s.name not in self.names | bound:
+                raise DerivationError(f"{self.derivation.name}: the symbol {s} is not declared among the variables.")
+            if s.name in self.names and self.seen.setdefault(s.name, s) != s:
+                raise DerivationError(f"{self.derivation.name}: two symbols are named {s}, with different assumptions.")
+            if unknown := set(s._assumptions_orig) - _ASSUMPTIONS:
+                raise DerivationError(
+                    f"{self.derivation.name}: {s} is assumed {min(unknown)}, which no domain can grant."
+                )
+        if clean.has(sympy.Float):
+            raise DerivationError(f"{self.derivation.name}: {expr} holds a float; write a Rational.")
+        applied = sympy.core.function.AppliedUndef
+        return clean.replace(lambda e: isinstance(e, applied), lambda e: self.function(e.func)(*e.args))
+
+    def function(self, function: Any) -> Any:
+        """Replace a function by one of the same name with the assumptions that its declaration grants."""
+        declared = self.derivation.variables.get(str(function))
+        if isinstance(declared, AnyFunction | FunctionOf):
+            return sympy.Function(str(function), real=True)
+        if not isinstance(declared, SetBits):
+            raise DerivationError(f"{self.derivation.name}: the function {function} is not declared.")
+        return sympy.Function(str(function), integer=True, nonnegative=True)
+
+    def link(self, link: Link) -> Link:
+        """Clean a step or a case split."""
+        if isinstance(link, Step):
+            inner = frozenset(self.bound)
+            context = None if link.context is None else self.expr(link.context, inner | {HOLE.name})
+            where = {name: self.value(value, inner) for name, value in link.where.items()}
+            return replace(link, expr=self.expr(link.expr), where=where, context=context)
+        cases = tuple(self.case(case, link) for case in link.cases)
+        return replace(link, expr=self.expr(link.expr), cases=cases)
+
+    def case(self, case: Case, around: Cases) -> Case:
+        """Clean a case, and check that its relations chain to that of the split."""
+        reached = chained(link.relation for link in case.steps)
+        if reached not in {"=", around.relation}:
+            raise DerivationError(
+                f"{self.derivation.name}: the case {case.assumption} goes by {reached}, the split by {around.relation}."
+            )
+        return Case(self.expr(case.assumption), tuple(self.link(link) for link in case.steps))
+
+    def value(self, value: Any, bound: frozenset[str]) -> Any:
+        """Clean an entry of ``where``: an expression, a Lambda, or a function."""
+        if isinstance(value, sympy.Lambda):
+            inner = frozenset(s.name for s in value.variables)
+            return sympy.Lambda(value.signature, self.expr(value.expr, bound | inner))
+        if isinstance(value, sympy.core.function.FunctionClass):
+            return self.function(value)
+        return self.expr(value, bound)
+
+
+def _in_links(links: tuple[Link, ...]) -> Iterator[Any]:
+    for link in links:
+        yield sympy.sympify(link.expr)
+        if isinstance(link, Cases):
+            for case in link.cases:
+                yield from _in_links(case.steps)
+        else:
+            yield from _in_where(link.where)
+            if link.context is not None:
+                yield link.context
+
+
+def _in_where(where: Mapping[str, Any]) -> Iterator[Any]:
+    for value in where.values():
+        if isinstance(value, sympy.Lambda):
+            yield value.expr
+        elif not isinstance(value, sympy.core.function.FunctionClass):
+            yield sympy.sympify(value)
+
+
+def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
+    if isinstance(expr, sympy.Sum):
+        indices = {limit[0] for limit in expr.limits}
+        if len(indices) < len(expr.limits) or indices & outer:
+            raise DerivationError(f"{name}: give nested sums different indices: {expr}.")
+        outer |= indices
+    for arg in expr.args:
+        _check_nesting(arg, outer, name)
+
+
+def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted: Facts) -> str:
+    """Why the local letters may have no values somewhere; empty if they have some everywhere."""
+    local_letters = set(derivation.local)
+    assumed = [a.xreplace(rename) for a in derivation.assumptions if local_letters & {s.name for s in a.free_symbols}]
+    letters = sorted({s for a in assumed for s in a.free_symbols if s.name in local_letters}, key=str)
+    if values_of(tuple(letters), assumed, granted) is not None:
+        return ""
+    return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
+
+
+def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> dict[Any, Any] | None:
+    """Values of letters, as expressions in the others, of which all that is assumed is proven; None if not found.
+
+    Of a vector, it is the length.
+    """
+    for letter in letters:
+        other_letters = tuple(symbol for symbol in letters if symbol != letter)
+        sizes = () if letter.is_real else (0, 1)  # of a vector, of whose norm alone the assumptions speak
+        for size in map(sympy.Integer, sizes):
+            values = values_of(other_letters, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
+            if values is not None:
+                return {letter: size, **values}
+        for value in dict.fromkeys(_candidates(letter, assumed)):
+            if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
+                continue
+            put = [a.xreplace({letter: value}) for a in assumed]
+            open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(other_letters)]
+            if not all(_implied(a, granted) for a in put if a not in open_ones):
+                continue
+            values = values_of(other_letters, open_ones, granted)
+            if values is not None:
+                return {letter: value, **values}
+    return None if letters else {}
+
+
+def _implied(relation: Any, granted: Facts) -> bool:
+    """Whether a relation is proven, with ``b**e <= exp(e*(b - 1))`` for the powers in it."""
+    powers = [p for p in relation.atoms(sympy.Pow) if p.base.is_Add and not p.exp.is_number]
+    usable = (p for p in powers if is_nonnegative(p.base, granted) and is_nonnegative(p.exp, granted))
+    return implied(relation, granted.given([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
+
+
+def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
+    """Where the assumptions on a letter become equalities, if they are linear in it."""
+    for relation in assumed:
+        for difference, _ in differences(relation):
+            slope = sympy.diff(difference, letter) if letter in difference.free_symbols else sympy.Integer(0)
+            if slope != 0 and letter not in slope.free_symbols:
+                yield letter - difference / slope
+                yield letter - difference / slope + 1
+                yield sympy.expand((letter * slope - difference) / slope)
+        for symbol in sorted(relation.free_symbols - {letter}, key=str):
+            yield from (symbol, symbol + 1)
+    yield sympy.Integer(0)
+    yield sympy.Integer(1)
+
+
+def _may_be(letter: Any, value: Any, granted: Facts) -> bool:
+    if undefined_part(value, Occurrence(granted), {}) is not None:
+        return False
+    return all(condition.substituted({letter.name: value}).met(granted, {}) for condition in symbol_conditions(letter))

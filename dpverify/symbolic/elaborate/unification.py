@@ -1,0 +1,218 @@
+"""Where two expressions differ, and which values of the letters of a rule make a side of it a given expression.
+
+Differences are the parts that differ, from the innermost pair to the whole, each with the expression around it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations, permutations
+from typing import Any, NamedTuple
+
+import sympy
+
+from dpverify.symbolic.expressions.functions import HOLE
+from dpverify.symbolic.rules.base import substitute
+
+Around = Callable[[Any], Any]
+
+
+class Difference(NamedTuple):
+    """A part of one expression and what the other one has in its place."""
+
+    context: Any  # both expressions with ``HOLE`` in that place
+    old: Any
+    new: Any
+
+
+def differences(old: Any, new: Any) -> Iterator[Difference]:
+    """Yield the pairs of parts by which two expressions differ, the innermost first."""
+    seen: set[Difference] = set()
+    for difference in _within(old, new, lambda part: part):
+        if difference not in seen:
+            seen.add(difference)
+            yield difference
+
+
+def _within(old: Any, new: Any, around: Around) -> Iterator[Difference]:
+    if old == new:
+        return
+    for operation in (sympy.Add, sympy.Mul):
+        yield from _of_operands(operation, old, new, around)
+    if isinstance(old, sympy.Sum | sympy.Integral) and type(old) is type(new) and len(old.limits) == len(new.limits):
+        yield from _of_sums(old, new, around)
+    elif old.func == new.func and len(old.args) == len(new.args) and not (old.is_Add or old.is_Mul):
+        places = [k for k, (a, b) in enumerate(zip(old.args, new.args, strict=True)) if a != b]
+        if len(places) == 1:
+            (k,) = places
+            yield from _within(old.args[k], new.args[k], lambda part: around(_with_argument(old, k, part)))
+    yield Difference(around(HOLE), old, new)
+
+
+def _of_operands(operation: Any, old: Any, new: Any, around: Around) -> Iterator[Difference]:
+    """Compare the terms that two sums do not share, or the factors of two products."""
+    if not (isinstance(old, operation) or isinstance(new, operation)):
+        return
+    ours = Counter(operation.make_args(old))
+    theirs = Counter(operation.make_args(new))
+    shared = operation(*(ours & theirs).elements())
+    if shared == operation.identity:
+        return
+    remaining = operation(*(ours - theirs).elements()), operation(*(theirs - ours).elements())
+    yield from _within(*remaining, lambda part: around(operation(shared, part)))
+
+
+def _of_sums(old: Any, new: Any, around: Around) -> Iterator[Difference]:
+    """Compare the terms of two sums over the same numbers, or one end of two sums of the same terms."""
+    renamed = {there[0]: here[0] for here, there in zip(old.limits, new.limits, strict=True)}
+    body = new.function.xreplace(renamed)
+    ours = [end for limit in old.limits for end in limit[1:]]
+    theirs = [end.xreplace(renamed) for limit in new.limits for end in limit[1:]]
+    if ours == theirs:
+        yield from _within(old.function, body, lambda part: around(old.func(part, *old.limits)))
+    elif body == old.function and len(old.limits) == 1:
+        places = [k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
+        index = old.limits[0][0]
+        if len(places) == 1:
+            (k,) = places
+
+            def with_end(part: Any) -> Any:
+                return around(old.func(old.function, (index, *ours[:k], part, *ours[k + 1 :])))
+
+            yield from _within(ours[k], theirs[k], with_end)
+
+
+def _with_argument(expr: Any, place: int, part: Any) -> Any:
+    arguments = list(expr.args)
+    arguments[place] = part
+    return expr.func(*arguments)
+
+
+Where = Mapping[str, Any]
+
+_MOST_PARTS = 6  # terms or factors of which all subsets are tried
+_MOST_OPERATIONS = 60
+_HALF = sympy.Rational(1, 2)
+
+
+def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    """Yield what the letters become, beside what is known of them, so that a pattern is an expression.
+
+    What is found is equal to the expression, by its form or by arithmetic; it is checked by the certificate.
+    """
+    expr = sympy.sympify(expr)
+    if pattern.is_Symbol and pattern.name in letters and pattern.name not in where:
+        yield {**where, pattern.name: expr}
+    elif _names(pattern) & letters <= where.keys():
+        if _same(substitute(pattern, where), expr):
+            yield where
+    elif isinstance(pattern, sympy.core.function.AppliedUndef) and str(pattern.func) in letters:
+        if all(one.is_Symbol for one in pattern.args):
+            yield {**where, str(pattern.func): sympy.Lambda(pattern.args, expr)}
+    elif isinstance(pattern, sympy.Sum | sympy.Integral):
+        if type(pattern) is type(expr) and len(pattern.limits) == len(expr.limits) == 1:
+            yield from _sum(pattern, expr, where, letters)
+    elif pattern.is_Add or pattern.is_Mul:
+        yield from _operation(pattern, expr, where, letters)
+    elif pattern.is_Pow:
+        yield from _power(pattern, expr, where, letters)
+    elif isinstance(pattern, sympy.Max | sympy.Min):
+        if pattern.func == expr.func and len(pattern.args) == len(expr.args):
+            for order in permutations(expr.args):
+                yield from _all(list(zip(pattern.args, order, strict=True)), where, letters)
+    elif pattern.func == expr.func and len(pattern.args) == len(expr.args):
+        yield from _all(list(zip(pattern.args, expr.args, strict=True)), where, letters)
+
+
+def _all(pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    if not pairs:
+        yield where
+        return
+    (pattern, expr), *others = pairs
+    for bindings in unify(pattern, expr, where, letters):
+        yield from _all(others, bindings, letters)
+
+
+def _sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    index, *ends = pattern.limits[0]
+    own, *own_ends = expr.limits[0]
+    body = expr.function
+    if own.name in letters:  # the same name means two things
+        own = sympy.Dummy("index", integer=True)
+        body = body.xreplace({expr.limits[0][0]: own})
+    term = pattern.function.xreplace({index: own})
+    yield from _all([(term, body), *zip(ends, own_ends, strict=True)], where, letters)
+
+
+def _operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    """Take the known operands of a sum or product off, and share the others' among the unknown ones."""
+    known = [one for one in pattern.args if _names(one) & letters <= where.keys()]
+    unknown = sorted((one for one in pattern.args if one not in known), key=lambda one: bool(one.is_Symbol))
+    taken_off = substitute(pattern.func(*known), where)
+    if pattern.is_Mul and taken_off == 0:
+        return
+    remaining = expr - taken_off if pattern.is_Add else expr / taken_off
+    if len(unknown) == 1:
+        yield from unify(unknown[0], remaining, where, letters)
+        return
+    parts = pattern.func.make_args(remaining)
+    if len(parts) > _MOST_PARTS:
+        return
+    first, *others = unknown
+    for size in range(1, len(parts) - len(others) + 1):
+        for chosen in combinations(range(len(parts)), size):
+            mine = pattern.func(*(parts[k] for k in chosen))
+            theirs = pattern.func(*(part for k, part in enumerate(parts) if k not in chosen))
+            for bindings in unify(first, mine, where, letters):
+                yield from unify(pattern.func(*others), theirs, bindings, letters)
+
+
+def _power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    base, exponent = pattern.args
+    whole = sympy.powsimp(expr) if expr.is_Mul else expr  # 2*2**n is a power, too
+    if whole.is_Pow:
+        yield from _all([(exponent, whole.exp), (base, whole.base)], where, letters)
+    if _names(exponent) & letters <= where.keys():
+        yield from _with_exponent(base, substitute(exponent, where), whole, where, letters)
+    elif not whole.is_Pow:
+        yield from _all([(exponent, sympy.Integer(1)), (base, whole)], where, letters)
+
+
+def _with_exponent(base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+    """What a base is whose power of a known exponent is an expression, such as ``x**n`` for ``x**(n*i)``."""
+    if exponent == -1:
+        yield from unify(base, 1 / expr, where, letters)
+    elif exponent == _HALF and not (expr.is_Pow and expr.exp == _HALF):
+        yield from unify(base, expr**2, where, letters)
+    elif expr.is_Pow and expr.exp != exponent and not exponent.is_number:
+        ratio = expr.exp / exponent
+        if not ratio.free_symbols & exponent.free_symbols:
+            yield from unify(base, expr.base**ratio, where, letters)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one == other:
+        return True
+    difference = one - other
+    if difference == 0:
+        return True
+    if difference.has(sympy.Sum, sympy.Integral) or difference.count_ops() > _MOST_OPERATIONS:
+        return bool(_renamed(one) == _renamed(other))
+    return bool(sympy.expand(difference) == 0)
+
+
+def _renamed(expr: Any) -> Any:
+    """The expression with a standard index in every sum that has one."""
+    index = sympy.Symbol("index_of_sum", integer=True)
+
+    def renamed(node: Any) -> Any:
+        (own, *ends), *more = node.limits
+        return node if more else node.func(node.function.xreplace({own: index}), (index, *ends))
+
+    return expr.replace(lambda node: isinstance(node, sympy.Sum), renamed)
+
+
+def _names(expr: Any) -> set[str]:
+    functions = {str(one.func) for one in expr.atoms(sympy.core.function.AppliedUndef)}
+    return {symbol.name for symbol in expr.free_symbols} | functions

@@ -1,0 +1,335 @@
+"""Formula trees to sympy and back.
+
+To sympy: assumptions come from the domains; empty sums, log2, bits and remainders need care of our own. From sympy:
+one evaluator serves both, so functions that no printed formula has get names that begin with ``#``.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import lru_cache, reduce
+from typing import Any
+
+import sympy
+
+from dpverify.ledger.formula import (
+    BINDERS,
+    BUILTINS,
+    Bin,
+    Call,
+    Compare,
+    Formula,
+    Inf,
+    Infimum,
+    Integral,
+    Name,
+    Neg,
+    Num,
+    Sum,
+    Supremum,
+    free_names,
+    to_text,
+    walk,
+)
+from dpverify.symbolic.exact.compile import compile_formula
+from dpverify.symbolic.exact.evaluate import evaluate, run
+from dpverify.symbolic.exact.numbers import Exact, Value, compare, to_value
+from dpverify.symbolic.exact.sums import Env
+from dpverify.symbolic.expressions.functions import Binomial, Bit, Inner, Log2, Moment, Norm, PopCount
+
+
+def _normal_cdf(x: Any) -> Any:
+    return sympy.erfc(-x / sympy.sqrt(2)) / 2
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": sympy.log,
+    "log2": Log2,
+    "floor": sympy.floor,
+    "ceil": sympy.ceiling,
+    "mod": sympy.Mod,
+    "bit": Bit,
+    "popcount": PopCount,
+    "binomial": Binomial,
+    "sqrt": sympy.sqrt,
+    "exp": sympy.exp,
+    "min": sympy.Min,
+    "max": sympy.Max,
+    "abs": sympy.Abs,
+    "pi": lambda: sympy.pi,
+    "erf": sympy.erf,
+    "tanh": sympy.tanh,
+    "gamma": sympy.gamma,
+    "normal_cdf": _normal_cdf,
+    "gaussian_delta": lambda e, mu: _normal_cdf(mu / 2 - e / mu) - sympy.exp(e) * _normal_cdf(-mu / 2 - e / mu),
+    "norm": Norm,
+    "dot": Inner,
+    "density": lambda x, s: sympy.exp(-(x**2) / (2 * s**2)) / (s * sympy.sqrt(2 * sympy.pi)),
+}
+
+
+RELATIONS: dict[str, Callable[..., Any]] = {
+    "<": sympy.StrictLessThan,
+    "<=": sympy.LessThan,
+    ">": sympy.StrictGreaterThan,
+    ">=": sympy.GreaterThan,
+    "==": sympy.Eq,
+}
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+}
+
+
+def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) -> Any:
+    """Build a formula's sympy expression; ``symbols``: what free names become. Unknown functions stay undefined.
+
+    ``guards``: sums that may be over no integers are 0 there even for sympy; derivations read them so in any case.
+    """
+
+    def built(part: Formula, env: Mapping[str, Any] = symbols) -> Any:
+        return to_sympy(part, env, guards=guards)
+
+    match node:
+        case Num(value):
+            return sympy.Rational(value.numerator, value.denominator)
+        case Inf():
+            return sympy.oo
+        case Name(name):
+            if name not in symbols:
+                raise KeyError(f"the symbol {name} has no sympy counterpart; known: {', '.join(sorted(symbols))}.")
+            return symbols[name]
+        case Neg(arg):
+            return -built(arg)
+        case Bin(op, left, right):
+            return _OPERATORS[op](built(left), built(right))
+        case Call(name, args):
+            function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
+            values = [built(arg) for arg in args]
+            if function is sympy.Mod and values[1] == 0:
+                return sympy.zoo  # undefined like the quotient, where sympy.Mod raises
+            return function(*values)
+        case Infimum() | Supremum():
+            raise ValueError(f"{to_text(node)}: proofs do not know {BINDERS[type(node)]}.")
+        case Integral() if not node.is_over_line:
+            raise ValueError(f"{to_text(node)}: proofs know integrals over all real numbers only.")
+        case Integral(body, index):
+            x = sympy.Symbol(index, real=True)
+            return sympy.Integral(built(body, {**symbols, index: x}), (x, -sympy.oo, sympy.oo))
+        case Sum(body, index, lo, hi):
+            low = built(lo)
+            high = built(hi)
+            i = sympy.Symbol(index, integer=True)
+            inside = built(body, {**symbols, index: i})
+            return guarded_sum(inside, i, low, high) if guards else sympy.Sum(inside, (i, low, high))
+
+
+def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
+    """Sum that is 0 when ``hi < lo``: a Piecewise, unless ``hi >= lo - 1`` is known, where sympy agrees with us."""
+    if hi == sympy.oo:
+        return sympy.Sum(body, (index, lo, hi))
+    length = hi - lo + 1
+    if length.is_nonpositive:
+        return sympy.Integer(0)
+    total = sympy.Sum(body, (index, lo, hi))
+    return total if length.is_nonnegative else sympy.Piecewise((total, sympy.Ge(hi, lo)), (0, True))
+
+
+def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Build sympy relations from a chain of comparisons, without those that the symbols' assumptions imply."""
+    sides = [to_sympy(side, symbols) for side in node.operands]
+    if any(side.has(sympy.zoo, sympy.nan) for side in sides):
+        raise ValueError(f"the condition {to_text(node)} is undefined for all values of its symbols.")
+    links = [RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
+    if sympy.false in links:
+        raise ValueError(f"the condition {node} contradicts the domains of its symbols.")
+    return tuple(link for link in links if link is not sympy.true)
+
+
+def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
+    """Build a symbol with the assumptions that its domain gives by itself: its kind, and its sign if a bound has it."""
+    if kind == "vector":
+        return sympy.Symbol(name)
+    assumptions = {"integer" if kind == "integer" else "real": True}
+    for constraint in constraints:
+        pairs = zip(constraint.operands, constraint.ops, constraint.operands[1:], strict=False)
+        for left, op, right in pairs:
+            if left == Name(name) and not free_names(right):
+                assumptions |= _sign(op, right)
+            elif right == Name(name) and not free_names(left):
+                assumptions |= _sign(op.translate(str.maketrans("<>", "><")), left)
+    return sympy.Symbol(name, **assumptions)
+
+
+def _sign(op: str, bound: Formula) -> dict[str, bool]:
+    value = to_value(evaluate(bound, {}))
+    for sign, strict, loose in ((">", "positive", "nonnegative"), ("<", "negative", "nonpositive")):
+        if op.startswith(sign):
+            if compare(value, sign, to_value(0)) or (op == sign and value == 0):
+                return {strict: True}
+            if value == 0:
+                return {loose: True}
+    return {}
+
+
+def sympy_symbols(statement: Any) -> dict[str, Any]:
+    """Build a statement's symbols, by name, with assumptions from their domains; not those that ``let`` defines."""
+    defined = {name for name, _ in statement.let}
+    return {
+        name: symbol_for(name, domain.kind, tuple(domain.constraints))
+        for name, domain in statement.domains.items()
+        if name not in defined
+    }
+
+
+def sympy_definitions(statement: Any) -> dict[str, Any]:
+    """Build the symbols of a statement together with the expressions of the symbols that ``let`` defines."""
+    full = sympy_symbols(statement)
+    for name, value in statement.let:
+        full[name] = to_sympy(value, full)
+    return full
+
+
+def sympy_sides(statement: Any) -> tuple[Any, Any]:
+    """Build both sides of a statement, definitions substituted; None where there is none.
+
+    Where functions of the paper are applied, sums have no guards: only derivations look at them.
+    """
+    full = sympy_definitions(statement)
+    sides = (statement.lhs, statement.rhs)
+    applied = {part.name for side in sides if side is not None for part in walk(side) if isinstance(part, Call)}
+    guards = applied <= BUILTINS.keys()
+    left, right = (None if side is None else to_sympy(side, full, guards=guards) for side in sides)
+    return left, right
+
+
+def sympy_conditions(statement: Any) -> tuple[Any, ...]:
+    """Build a statement's domains and ``requires``, without what the assumptions of its symbols imply already."""
+    full = sympy_definitions(statement)
+    constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
+    relations: dict[Any, None] = {}
+    for constraint in (*constraints, *statement.requires):
+        relations |= dict.fromkeys(to_relations(constraint, full))
+    return tuple(relations)
+
+
+_CALLS: dict[Any, str] = {function: name for name, function in FUNCTIONS.items()} | {
+    sympy.gamma: "#gamma",
+    sympy.loggamma: "#loggamma",
+    sympy.erf: "#erf",
+    sympy.erfc: "#erfc",
+    PopCount: "#popcount",
+    Moment: "#moment",
+    Norm: "#norm",
+    Inner: "#inner",
+}
+
+_RELATIONS = {relation: op for op, relation in RELATIONS.items()}
+
+
+@lru_cache(maxsize=4096)
+def from_sympy(expr: Any) -> Formula:
+    """Convert a sympy expression of a derivation to a formula tree for the evaluator, in another shape than printed."""
+    if expr.is_Rational:
+        return Num(Fraction(int(expr.p), int(expr.q)))
+    if expr.is_Symbol:
+        return Name(index_name(expr))
+    if expr.is_Add:
+        return reduce(_add, [from_sympy(arg) for arg in expr.args])
+    if expr.is_Mul:
+        return reduce(lambda a, b: Bin("*", a, b), [from_sympy(arg) for arg in expr.args])
+    if expr.is_Pow:
+        return Bin("**", from_sympy(expr.base), from_sympy(expr.exp))
+    constant = _CONSTANTS.get(expr)
+    if constant is not None:
+        return constant
+    return _structure(expr)
+
+
+_CONSTANTS: dict[Any, Formula] = {
+    sympy.E: Call("exp", (Num(Fraction(1)),)),
+    sympy.pi: Call("#pi", ()),
+    sympy.oo: Inf(),
+    -sympy.oo: Neg(Inf()),
+}
+
+
+def _add(left: Formula, right: Formula) -> Formula:
+    match right:
+        case Bin("*", Num(value), rest) if value == -1:
+            return Bin("-", left, rest)
+        case _:
+            return Bin("+", left, right)
+
+
+def _structure(expr: Any) -> Formula:
+    if isinstance(expr, sympy.Sum):
+        body = expr.function
+        for index, lo, hi in expr.limits:
+            body = Sum(
+                from_sympy(body) if not isinstance(body, Sum) else body,
+                index_name(index),
+                from_sympy(lo),
+                from_sympy(hi),
+            )
+        return body  # type: ignore[no-any-return]  # a Sum has at least one limit
+    if isinstance(expr, sympy.Piecewise):
+        return _piecewise(expr)
+    if isinstance(expr, sympy.Integral):
+        return from_sympy(gaussian_integral(expr))
+    if isinstance(expr, sympy.core.function.AppliedUndef):
+        return Call(str(expr.func), tuple(from_sympy(arg) for arg in expr.args))
+    name = _CALLS.get(expr.func)
+    if name is not None:
+        return Call(name, tuple(from_sympy(arg) for arg in expr.args))
+    raise TypeError(f"cannot evaluate {expr!r} of type {type(expr).__name__} exactly.")
+
+
+def index_name(symbol: Any) -> str:
+    """Name of a symbol in the tree; a Dummy's carries its number, so that two of one name stay apart."""
+    return f"{symbol.name}#{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
+
+
+def _piecewise(expr: Any) -> Formula:
+    (value, condition), *branches = expr.args
+    if condition is sympy.true or not branches:
+        return from_sympy(value)
+    relation = _RELATIONS.get(type(condition))
+    if relation is None:
+        raise TypeError(f"cannot evaluate the condition {condition!r} of a Piecewise.")
+    otherwise = from_sympy(sympy.Piecewise(*branches))
+    return Call(f"#if{relation}", (from_sympy(condition.lhs), from_sympy(condition.rhs), from_sympy(value), otherwise))
+
+
+def gaussian_integral(expr: Any) -> Any:
+    """Integral of ``c*exp(-a*x**2 + b*x + e)``: ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``, defined where ``a > 0``."""
+    if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
+        raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")
+    x = expr.limits[0][0]
+    constant, exponential = sympy.powsimp(expr.function, combine="exp").as_independent(x, as_Add=False)
+    if not isinstance(exponential, sympy.exp):
+        raise TypeError(f"cannot evaluate {expr!r}: only exponentials of quadratics are known.")
+    exponent = sympy.Poly(exponential.args[0], x) if exponential.args[0].is_polynomial(x) else None
+    if exponent is None or exponent.degree() != 2:
+        raise TypeError(f"cannot evaluate {expr!r}: the exponent is not quadratic in {x}.")
+    a, b, e = (exponent.coeff_monomial(x**k) for k in (2, 1, 0))
+    return constant * sympy.sqrt(sympy.pi / -a) * sympy.exp(e - b**2 / (4 * a))
+
+
+def evaluate_expr(expr: Any, point: Mapping[str, Any], *, precision: int = 256) -> Exact:
+    """Evaluate a sympy expression at a rational point, as ``evaluate``; 170 bits are 50 digits."""
+    return evaluate(from_sympy(expr), point, precision=precision)
+
+
+@lru_cache(maxsize=20_000)
+def compile_expr(expr: Any) -> Callable[[Env, int], Value]:
+    """Compile a sympy expression to a function of the values by name and a precision in bits."""
+    closure = compile_formula(from_sympy(expr))
+    return lambda env, bits: run(closure, env, bits)
