@@ -114,7 +114,7 @@ def readme(text: str) -> str:
     """Fill in the marked parts of README.md: the example, the papers and the findings."""
     page = read_front_page(SPECS)
     runs = recorded(REPORTS)
-    papers = all_specs().papers
+    papers = load_specs(SPECS).papers
     text = with_block(text, "papers", papers_block(page, runs, papers))
     text = with_block(text, "findings", findings_block(page, runs, papers))
     command = example_command(text)

@@ -2,7 +2,7 @@
 
 Row i has the entries ``starts[i] <= k < starts[i + 1]``: ``values[k]`` in column ``columns[k]``, no column twice. All
 that a kernel touches of an example is its row, so that its gradient ``slope x_i`` costs as many operations as the row
-has entries. The sums are those of ``kernels.clipping`` and ``kernels.recursive``, up to the order of their additions.
+has entries. The sums are those of ``kernels.clipping``, up to the order of their additions.
 
 Columns and places are unsigned: they never count from the end, so that no sign is looked at.
 """

@@ -24,7 +24,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
     The interpreter's lock is released while it runs, division by zero gives infinities and NaN as in numpy, and every
     operation is rounded as it is written: no fastmath, it would change the numbers that we verify. Compiled code is
-    kept between runs; see ``kernels.cache``. A kernel that is called with a number written out, as in
+    kept between runs; see ``kernels.fingerprint``. A kernel that is called with a number written out, as in
     ``f(0, x)``, is the one that is called with a variable. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
 
     ``function``: numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments,

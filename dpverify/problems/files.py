@@ -43,7 +43,7 @@ def read_csv(
 ) -> tuple[Rows, list[str]]:
     """Read a CSV or TSV file in UTF-8, with or without a header, in one pass: rows, and the texts of its last column.
 
-    ``dense``: all entries are written out, else as the rule of ``sparse.build`` has it.
+    ``dense``: all entries are written out, else as the rule of ``sparse.rows`` has it.
     """
     values = array("d")
     labels = list[str]()

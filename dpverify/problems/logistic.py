@@ -262,7 +262,7 @@ class BatchGradient:
 
 
 class RecursiveGradient(BatchGradient):
-    """The same, and what the recursive momentum of DP-SRM asks of a batch at two points; see ``kernels.recursive``.
+    """The same, and what the recursive momentum of DP-SRM asks of a batch at two points; see ``kernels.clipping``.
 
     Parameters
     ----------

@@ -176,7 +176,7 @@ class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
-SHORTER = 200  # most points that Hypothesis tries to make simpler; ours, ``search.simplify``, goes on from there
+SHORTER = 200  # most points that Hypothesis tries to make simpler; ours, ``search.search``, goes on from there
 
 
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:

@@ -115,7 +115,7 @@ def test_a_table_of_contents_is_hidden_and_relative() -> None:
 
 def test_the_source_of_a_module_is_whole_with_its_lines_numbered() -> None:
     module = "dpverify.site.claims"
-    lines = (ROOT / "dpverify" / "site" / "code.py").read_text().splitlines()
+    lines = (ROOT / "dpverify" / "site" / "claims.py").read_text().splitlines()
     page, found = source_page(module), dict[int, str]()
     for start, text in re.findall(r":lineno-start: (\d+)\n\n(.*?)\n``````", page, re.DOTALL):
         found |= {int(start) + k: line for k, line in enumerate(text.splitlines())}

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from dpverify.ledger.errors import Problems
-from dpverify.ledger.load import read_specs
+from dpverify.ledger import load_specs
 from dpverify.ledger.records import encode
 from dpverify.report.collect import ReportError, by_paper
 from dpverify.report.pages.paper import paper_pages
@@ -28,8 +27,7 @@ from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, sample_run
 
 ROOT = Path(__file__).parents[4]
-EXAMPLE = ROOT / "docs" / "examples" / "arora2023" / "arora2023" / "specs" / "arora2023"
-PAPERS = read_specs(ROOT / "specs", Problems(), {"arora2023": EXAMPLE}).papers
+PAPERS = load_specs(ROOT / "specs").papers
 BEGIN = "<!-- part:begin -->"
 END = "<!-- part:end -->"
 
