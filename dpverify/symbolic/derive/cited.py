@@ -13,7 +13,7 @@ from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.define import Recorded, Referenced
 from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.preparation import values_of, without_local_values
-from dpverify.symbolic.derive.steps import DerivationError, symbol_conditions
+from dpverify.symbolic.derive.steps import DerivationError, names_of, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVector, substitute
@@ -122,7 +122,7 @@ def _recorded(derivation: Derivation) -> list[Recorded]:
 def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
     """Values of the local letters that have no such meaning, by which all is met that is assumed under conditions."""
     relations, reached = _reached(derivation)
-    about = [a for a, letters in relations if not letters & (reached | _names(derivation.last))]
+    about = [a for a, letters in relations if not letters & (reached | names_of(derivation.last))]
     local_letters = set[str]().union(*(letters for a, letters in relations if a in about))
     symbols = sorted({s for a in about for s in a.free_symbols if s.name in local_letters}, key=str)
     same = {s.name: s for a in derivation.assumptions for s in a.free_symbols}
@@ -134,13 +134,9 @@ def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> 
 def _reached(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
     """Assumptions on local letters with these letters, and the local letters that have a meaning."""
     local_letters = set(derivation.local)
-    relations = [(a, local_letters & _names(a)) for a in derivation.assumptions if local_letters & _names(a)]
+    relations = [(a, local_letters & names_of(a)) for a in derivation.assumptions if local_letters & names_of(a)]
     sides = [derivation.start, *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs))]
-    reached = local_letters & set[str]().union(*map(_names, sides))
+    reached = local_letters & set[str]().union(*map(names_of, sides))
     for _ in relations:
         reached |= set[str]().union(*(letters for _, letters in relations if letters & reached))
     return relations, reached
-
-
-def _names(expr: Any) -> set[str]:
-    return {s.name for s in sympy.sympify(expr).free_symbols}

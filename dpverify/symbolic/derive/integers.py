@@ -22,6 +22,7 @@ from dpverify.symbolic.derive.steps import (
     Premise,
     bare,
     check_fixed,
+    names_of,
     symbol_conditions,
 )
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
@@ -78,7 +79,7 @@ def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation,
     _check_letter(hypothesis, letter, start)
     _check_ends(base, hypothesis, start)
     _check_ends(step, hypothesis, letter + 1)
-    assumed = [a for a in (*base.assumptions, *step.assumptions) if letter.name not in _names(a)]
+    assumed = [a for a in (*base.assumptions, *step.assumptions) if letter.name not in names_of(a)]
     upper = _upper(hypothesis, last)
     next_below = (relation.xreplace({bare(letter): letter + 1}) for relation in upper)
     _check_assumptions(base, step, hypothesis, [*assumed, letter >= start, *next_below])
@@ -93,14 +94,14 @@ def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation,
 
 def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
     """The letter is whole, what it is said to be follows from where it starts, and no sum binds it."""
-    if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in _names(start):
+    if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in names_of(start):
         raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
     facts = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
     if not all(condition.met(facts, {}) for condition in symbol_conditions(letter)):
         raise DerivationError(f"the assumptions about {letter} are not proved from {start} on.")
     sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
     bound = {limit[0].name for node in sums for limit in node.limits}
-    if shadowed := sorted(bound & (_names(start) | {letter.name})):
+    if shadowed := sorted(bound & (names_of(start) | {letter.name})):
         raise DerivationError(f"{', '.join(shadowed)} is the index of a sum in the hypothesis.")
     if letter.name in hypothesis.every:
         raise DerivationError(f"the hypothesis is assumed at {letter} itself, and nowhere else.")
@@ -110,7 +111,7 @@ def _upper(hypothesis: Hypothesis, last: Any) -> tuple[Any, ...]:
     """Up to where the letter runs, if not for ever: one number, wherever the hypothesis is used."""
     if last is None:
         return ()
-    if _names(last) & {hypothesis.letter.name, *hypothesis.every}:
+    if names_of(last) & {hypothesis.letter.name, *hypothesis.every}:
         raise DerivationError(f"an induction runs up to one number: {hypothesis.letter} up to {last}.")
     return (sympy.Le(bare(hypothesis.letter), last, evaluate=False),)
 
@@ -134,16 +135,12 @@ def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesi
     facts = Facts().given(granted)
     for derivation in (base, step):
         for assumption in derivation.assumptions:
-            if letter.name in _names(assumption) and (derivation is base or not implied(assumption, facts)):
+            if letter.name in names_of(assumption) and (derivation is base or not implied(assumption, facts)):
                 raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
     check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
     for assumption in granted:
-        if _names(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
+        if names_of(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
             raise DerivationError(f"the hypothesis is not assumed of values for which {assumption} may be false.")
-
-
-def _names(expr: Any) -> set[str]:
-    return {s.name for s in sympy.sympify(expr).free_symbols}
 
 
 def divided(statement: Statement, division: Division | None) -> Statement:

@@ -21,6 +21,11 @@ class DerivationError(ValueError):
     """A derivation is malformed: an unknown symbol, a rule's missing variable, relations that do not chain."""
 
 
+def names_of(*expressions: Any) -> set[str]:
+    """Return the names of all letters of some expressions."""
+    return {symbol.name for expression in expressions for symbol in sympy.sympify(expression).free_symbols}
+
+
 @dataclass(frozen=True)
 class Step:
     """One link of the chain."""

@@ -9,7 +9,7 @@ import sympy
 
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import Referenced
-from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, names_of
 from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable
 from dpverify.symbolic.rules.base import Holds, substitute
 
@@ -32,12 +32,12 @@ def without_names(derivation: Derivation) -> Derivation:
 
     A name stays where that would bring a letter of the cited derivation's own that means something here.
     """
-    hidden = set(derivation.local) - _names(derivation.start, derivation.last)
+    hidden = set(derivation.local) - names_of(derivation.start, derivation.last)
     for premise in derivation.premises.values():
         if is_named(premise) and premise.lhs.name in hidden and renamed_letter(premise) is None:
             assert isinstance(premise, Cited)
             assert premise.derivation is not None
-            local_letters = _names(premise.start) & set(premise.derivation.local)
+            local_letters = names_of(premise.start) & set(premise.derivation.local)
             if not local_letters & derivation.variables.keys():
                 return without_names(_opened(derivation, premise, premise.derivation, local_letters))
     return derivation
@@ -100,7 +100,3 @@ class _Put:
         if isinstance(replacement, Cited) and replacement.start is not None:
             replacement = replace(replacement, start=self.expr(replacement.start))
         return replacement
-
-
-def _names(*expressions: Any) -> set[str]:
-    return {s.name for e in expressions for s in sympy.sympify(e).free_symbols}

@@ -6,8 +6,8 @@ on is in the mean, given the data, -b/a + C (omega^0 + b/a) with the product C o
 
     E[F_E - F_S](omega^K) = -E<b, E omega^K> = (1 - C) V/(an),
 
-and (1 - C)/a is n/L times the mean difference of runs on neighbours in ``stability.exact_stability``, which begin together.
-Given the data a batch varies by V (n - B)/(B n) in the mean.
+and (1 - C)/a is n/L times the mean difference of runs on neighbours in ``stability.exact_stability``, which begin
+together. Given the data a batch varies by V (n - B)/(B n) in the mean.
 """
 
 from __future__ import annotations

@@ -39,11 +39,12 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 def _any_gamma_noise(point: Point, statement: Statement) -> Exact:
     """Expected norm of the noise, from its exact variance."""
+    return expected_norm(_variance(point, statement, point["gamma"]), int(point["d"]))
+
+
+def _variance(point: Point, statement: Statement, gamma: Fraction) -> Exact:
     constants = definitions(statement, point, precision=ctx.prec)
-    n = int(point["N"])
-    t = int(point["t"])
-    variance = noise_variance(t, n, point["alpha"], point["gamma"], NodeVariances.of(constants))
-    return expected_norm(variance, int(point["d"]))
+    return noise_variance(int(point["t"]), int(point["N"]), point["alpha"], gamma, NodeVariances.of(constants))
 
 
 def _slow(n: int, epochs: int) -> Values:
@@ -77,30 +78,29 @@ ONCE = {"ordering": "once"}
 FRESH = {"ordering": "fresh"}
 
 
-def _variance(point: Point, statement: Statement) -> Exact:
-    constants = definitions(statement, point, precision=ctx.prec)
-    gamma = Fraction(point["eta"] * point["N"])
-    return noise_variance(int(point["t"]), int(point["N"]), point["alpha"], gamma, NodeVariances.of(constants))
+def _lemma_gamma(point: Point) -> Fraction:
+    """Return the gamma of Lemma 7, which is eta N."""
+    return Fraction(point["eta"] * point["N"])
 
 
 def _noise_alone(point: Point, statement: Statement) -> Exact:
     """Expected distance with one order of the examples for all epochs: equation 3 is exact, and the noise is all."""
-    return expected_norm(_variance(point, statement), int(point["d"]))
+    return expected_norm(_variance(point, statement, _lemma_gamma(point)), int(point["d"]))
 
 
 def _two_examples(point: Point, statement: Statement) -> Exact:
     """Expected distance for linear losses in one dimension: two examples with gradients G and -G, or one example."""
-    variance = _variance(point, statement)
+    gamma = _lemma_gamma(point)
+    variance = _variance(point, statement, gamma)
     if point["N"] == 1:
         return expected_norm(variance, 1)
-    gamma = point["eta"] * point["N"]
     return mean_distance_of_two(int(point["t"]), point["alpha"], gamma, point["G"], variance)
 
 
 def _root_mean_square(point: Point, statement: Statement) -> Exact:
     """Root mean square of the distance, which is above its mean, for linear losses of the largest spread."""
-    gamma = Fraction(point["eta"] * point["N"])
-    return _with_bias(point, gamma, _variance(point, statement))
+    gamma = _lemma_gamma(point)
+    return _with_bias(point, gamma, _variance(point, statement, gamma))
 
 
 def _with_bias(point: Point, gamma: Fraction, noise: Exact) -> Exact:
