@@ -1,0 +1,266 @@
+"""Algorithm 2 of arora2023 in numbers: runs against its explicit bound, onset, exponents, and counts of gradients.
+
+    python docs/examples/arora2023/arora2023/utility.py
+
+It prints the tables of the README. Everywhere L_0 = L_1 = F_0 = 1 and eta = 1/(2 L_1), and runs are those of
+worst_cases.py, which has its own F_0.
+
+*Bound with b_1 = b_2 = n and T = m q* (``full_batches``). Nothing is sampled, so that a run is a composition of m
+releases of gradients and T - m of changes, all Gaussian. With the multipliers of lines 2 to 4, sigma sqrt(m) and sigma
+sqrt(T), it has mu^2 = S/sigma^2, where S = 2 - 1/q. With y = d/(n mu)^2 this gives tau_1^2 = 4 S m y and
+tau_2^2 = 4 S q m y. So the condition of note-lemma-b-1-direct is q^2 m S y <= 1/2, and the squared bound is its left
+side, 4/T + 4 (1 + 1/T) S m y. For m = q and equality in the condition it is (6 + 2/q^2)/q^2, at n = sqrt(2 S q^3 d)/mu.
+
+*Bound of noisy gradient descent* (``descent``), of T steps h < 2/L_1 on all examples. Each coordinate of the noise has
+the deviation sqrt(T) 2 L_0/(n mu), so that T steps have mu. A step lowers F in the mean by at least
+h (1 - L_1 h/2) |grad F|^2 - L_1 h^2/2 T v, v = 4 d (L_0/(n mu))^2. So the mean squared gradient over the T iterates is
+at most (F_0/x + L_1 x v/2)/(1 - L_1 h/2), where x = h T. For all T and h this is above the minimum sqrt(2 F_0 L_1 v) of
+F_0/x + L_1 x v/2, and it tends to it for x fixed and T to infinity. The root is (8 y)^(1/4). DP-SGD has the error of
+its batches besides.
+
+*Exponent.* For a_bar <= 1, T of Theorem B.3 is a_bar^(-4/3), and the left side of note-theorem-b-3-constants is exactly
+sqrt(4 + 4 c^2 (1 + c^2)) a_bar^(2/3).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from dpverify.harness.simulation.slopes_check import LEVEL, interval, slopes
+from dpverify.privacy.batches import least_factor
+from dpverify.privacy.gaussian_safe import safe_mu
+from dpverify.targets import load_object
+
+WORST: Final[Any] = load_object(f"{Path(__file__).with_name('worst_cases.py')}:CASES")[1]
+CONSTANTS: Final[Any] = load_object(f"{Path(__file__).with_name('constants.py')}:theorem")[1]
+SPIDER: Final[Any] = WORST.SPIDER
+
+C: Final = 3.4  # c in the README
+DELTA: Final = 1e-6
+CELLS: Final = tuple((d, epsilon) for epsilon in (0.1, 1.0) for d in (10, 100, 1000))
+LARGEST_SIZE: Final = 10**11
+
+
+def table(head: str, rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in markdown, whose head has bars between its columns."""
+    lines = [f"| {head} |", "|---" * len(rows[0]) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines)
+
+
+def runs_table() -> str:
+    """Return the cases, each with its mean and confidence limit over the bound."""
+    rows = []
+    for case in WORST.CASES:
+        mean, low = WORST.limit(case)
+        verdict = "refuted" if low > case.bound else "not refuted"
+        ratios = (mean / case.bound, low / case.bound, mean / case.left_bound)
+        detected = f"{case.fault_text}: k = {WORST.smallest_fault(case)}"
+        rows.append([f"{case.name}: {case.text}", *(f"{ratio:.3f}" for ratio in ratios), verdict, detected])
+    return table("case | mean/bound | lower limit/bound | mean/left side | verdict | smallest detected fault", rows)
+
+
+# Bounds
+
+
+def a_bar(n: int, d: int, epsilon: float) -> float:
+    """Return sqrt(d log(1/delta))/(n epsilon)."""
+    return math.sqrt(d * math.log(1.0 / DELTA)) / (n * epsilon)
+
+
+def note_sides(a: float, noise: float = C) -> tuple[float, float]:
+    """Return both sides of note-theorem-b-3-constants at a_bar = a <= 1, for T that is not rounded."""
+    factor = 2.0 * noise * math.sqrt(1.0 + noise**2)
+    return math.sqrt(4.0 + factor**2) * a ** (2.0 / 3.0), (2.0 + factor) * a ** (2.0 / 3.0) + factor * a
+
+
+def recorded(n: int, d: int, epsilon: float) -> float:
+    """Return the left side, with the factor 1 + a_bar for T rounded up. Above 1 where q would be 0."""
+    a = a_bar(n, d, epsilon)
+    return (1.0 + a) * note_sides(a)[0] if a <= 1.0 else math.inf
+
+
+def variance(n: int, d: int, epsilon: float) -> float:
+    """Return y = d/(n mu)^2, with mu rounded down and certified."""
+    return d / (n * safe_mu(epsilon, DELTA)) ** 2
+
+
+class FullBatches(NamedTuple):
+    """The bound with b_1 = b_2 = n and T = m q, and its T and q."""
+
+    bound: float
+    steps: int
+    phase: int
+
+
+PHASES: Final = np.unique(np.round(np.geomspace(1.0, 1e7, 701)))  # the largest is enough for n up to LARGEST_SIZE
+
+
+def full_batches(y: float) -> FullBatches:
+    """Return the smallest bound over m and the q of PHASES. It falls with y, since that of each m and q does.
+
+    For each q the square is convex in m. So the best m is next to the one without rounding, or the largest one allowed.
+    """
+    releases = 2.0 - 1.0 / PHASES
+    most = np.floor(0.5 / (PHASES**2 * releases * y))
+    middle = np.floor(1.0 / np.sqrt(PHASES * releases * y))
+    rounds = np.stack([np.clip(middle, 1.0, most), np.clip(middle + 1.0, 1.0, most)])
+    steps = np.maximum(rounds, 1.0) * PHASES
+    squares = 4.0 / steps + 4.0 * (1.0 + 1.0 / steps) * releases * rounds * y
+    squares[rounds < 1.0] = np.inf  # the condition does not hold for m = 1
+    i, j = np.unravel_index(int(np.argmin(squares)), squares.shape)
+    return FullBatches(math.sqrt(squares[i, j]), int(steps[i, j]), int(PHASES[j]))
+
+
+def descent(y: float) -> float:
+    """Return the infimum over T of the bound of noisy gradient descent."""
+    return math.sqrt(math.sqrt(8.0 * y))
+
+
+# Exponents
+
+
+LENGTHS: Final = (16, 32, 64, 128)
+REPLICATIONS: Final = 100
+
+
+def full_batch_case(q: int) -> Any:
+    """Return the noise-limited case with T = q^2 and q tau_2^2 eta^2 = 1/2, where tau_1^2 = 2/q^2.
+
+    Without offsets all examples are equal. So the iterates for any n have the law of those for the n of the case.
+    """
+    return replace(WORST.NOISE, steps=q**2, phase=q, squared_noise=2.0 / q**2, squared_change_noise=2.0 / q)
+
+
+def measured_exponent() -> str:
+    """Return the exponent of n in runs of the noise-limited case, at the n of which the noise gives epsilon = 1."""
+    mu = safe_mu(1.0, DELTA)
+    sizes = [math.ceil(math.sqrt(2.0 * (2.0 - 1.0 / q) * q**3 * WORST.NOISE.dimension) / mu) for q in LENGTHS]
+    along = np.log(sizes)
+    cases = [full_batch_case(q) for q in LENGTHS]
+    squares = np.array([[WORST.squared_gradient(case, seed) for case in cases] for seed in range(REPLICATIONS)])
+    middle, low, high = interval(slopes(0.5 * np.log(squares), along))
+    bounds = [math.sqrt(6.0 + 2.0 / q**2) / q for q in LENGTHS]
+    words = f"n = {sizes[0]:,} to {sizes[-1]:,}: runs {middle:.4f} [{low:.4f}, {high:.4f}], t interval, level {LEVEL}"
+    return f"{words}; bound {float(slopes(np.log(bounds), along)):.4f}"
+
+
+def exponent_table() -> str:
+    """Return local exponents of n in the bounds, each between n and 10 n, for d = 10 and epsilon = 1."""
+    rows = []
+    for n in (10**4, 10**5, 10**6, 10**7, 10**8):
+        bounds = [[*note_sides(a_bar(m, 10, 1.0)), full_batches(variance(m, 10, 1.0)).bound] for m in (n, 10 * n)]
+        exponents = [math.log10(after / before) for before, after in zip(*bounds, strict=True)]
+        rows.append([f"{n:,}", *(f"{exponent:.4f}" for exponent in exponents)])
+    return table("n | note, left side | note, right side | full batches", rows)
+
+
+# Onset and counts
+
+
+def smallest_size(is_below: Callable[[int], bool]) -> int:
+    """Return the smallest n for which a property holds that holds for all larger n."""
+    return 1 + bisect_left(range(1, LARGEST_SIZE), True, key=is_below)
+
+
+def onsets(d: int, epsilon: float) -> list[int]:
+    """Return the sizes of the columns of ``onset_table``.
+
+    The last one is one of several crossings, which are up to 3% apart, since T and q are whole numbers.
+    """
+
+    def below(bound: Callable[[int], float], other: Callable[[int], float]) -> int:
+        return smallest_size(lambda n: bound(n) < other(n))
+
+    def trivial(n: int) -> float:
+        del n
+        return 1.0
+
+    def note(n: int) -> float:
+        return recorded(n, d, epsilon)
+
+    def full(n: int) -> float:
+        return full_batches(variance(n, d, epsilon)).bound
+
+    def plain(n: int) -> float:
+        return descent(variance(n, d, epsilon))
+
+    return [below(note, trivial), below(full, trivial), below(plain, trivial), below(note, plain), below(full, plain)]
+
+
+def onset_table() -> str:
+    """Return from which n on the bounds are below L_0 = 1, and below that of noisy gradient descent."""
+    rows = []
+    for d, epsilon in CELLS:
+        *sizes, note, full = onsets(d, epsilon)
+        rows.append([str(d), f"{epsilon:g}", *(f"{n:,}" for n in sizes), f"{note:.1e}", f"{full:.1e}"])
+    names = "note < L_0 | full batches < L_0 | DP-GD < L_0 | note < DP-GD | full batches < DP-GD"
+    return table(f"d | epsilon | {names}", rows)
+
+
+def complexity(n: int, d: int, epsilon: float) -> float:
+    """Return the printed order of the number of gradients, without a constant and logarithms."""
+    line = math.pow(n, 5.0 / 3.0) * math.pow(epsilon, 2.0 / 3.0) / math.pow(d, 1.0 / 3.0)
+    return max(line, (n * epsilon) ** 2 / d)
+
+
+def note_settings(n: int, d: int, epsilon: float) -> Any:
+    """Return T, rounded up, and q and b_2 of note-theorem-b-3-constants."""
+    a = a_bar(n, d, epsilon)
+    steps = math.ceil(a ** (-4.0 / 3.0))
+    phase = math.floor(1.0 / ((1.0 + C**2) * steps * a**2))
+    batch = min(n, math.ceil(max(n / math.sqrt(steps), 1.0 / (steps * a**2))))
+    return msgspec.structs.replace(CONSTANTS.theorem(n, d, epsilon, DELTA), steps=steps, phase=phase, batch=batch)
+
+
+def counted(settings: Any, n: int) -> int:
+    """Return how many gradients of examples the kernel asks for. Their number does not depend on the noise."""
+    s = settings
+    problem = WORST.Bowl(1.0, 0.0, n)
+    parameters = SPIDER.SpiderParameters(s.steps, s.phase, s.first_batch, s.batch, WORST.ETA, 1.0, 1.0, 1.0)
+    SPIDER.SpiderBoostRun(problem, n, np.zeros(1), parameters).advance()
+    return int(problem.gradients)
+
+
+def needed_noise(settings: Any, n: int, epsilon: float) -> float:
+    """Return the c that the accountant needs at these settings, as in constants.py."""
+    sigma = least_factor(lambda factor: SPIDER.releases(settings, n, factor), epsilon, DELTA)
+    return 2.0 * sigma * epsilon / math.sqrt(math.log(1.0 / DELTA))
+
+
+def count_table() -> str:
+    """Return counts of gradients at the smallest n for which the note's bound is below L_0."""
+    rows = []
+    for d, epsilon in CELLS:
+        n = onsets(d, epsilon)[0]
+        best = full_batches(variance(n, d, epsilon))
+        printed = CONSTANTS.theorem(n, d, epsilon, DELTA)
+        note = note_settings(n, d, epsilon)
+        full = msgspec.structs.replace(printed, steps=best.steps, phase=best.phase, batch=n)
+        row = [str(d), f"{epsilon:g}", f"{n:,}", f"{complexity(n, d, epsilon):.3g}"]
+        for settings in (printed, note, full):
+            count = counted(settings, n)
+            sizes = f"{settings.steps}, {settings.phase}, {settings.batch:,}"
+            row += [sizes, f"{count:.3g}", f"{count / complexity(n, d, epsilon):.2f}"]
+        rows.append([*row, f"{needed_noise(note, n, epsilon):.3f}"])
+    names = " | ".join(
+        f"{name}: T, q, b_2 | gradients | over printed" for name in ("Theorem B.3", "note", "full batches")
+    )
+    return table(f"d | epsilon | n | printed | {names} | c needed by the note", rows)
+
+
+def main() -> None:
+    """Print all tables."""
+    for text in (runs_table, onset_table, exponent_table, measured_exponent, count_table):
+        print(text(), end="\n\n")
+
+
+if __name__ == "__main__":
+    main()
