@@ -66,6 +66,10 @@ def test_the_cases_keep_to_the_constants_of_the_bound() -> None:
             old, new = 2.0 * rng.standard_normal((2, case.dimension))
             change = np.linalg.norm(problem.mean(new) - problem.mean(old))
             assert change <= np.linalg.norm(new - old) + 1e-13  # rounding of a few operations on numbers below 20
+    for case in (WORST.START, WORST.WAVES):  # the gradient is linear between multiples of 1/4, and all sums are exact
+        slopes = [WORST.Bowl(1.0, 0.0, 2, has_waves=case.has_waves).mean(np.array([k / 4]))[0] for k in range(205)]
+        assert case.distance == 51.0
+        assert sum(slopes) / 4 - slopes[-1] / 8 == case.gap
     small = replace(WORST.SAMPLING, examples=8, first_batch=3, offset=0.5, squared_noise=0.0)
     offsets = WORST.Bowl(small.cap, small.offset, small.examples).offsets
     squares = [Fraction(sum(map(Fraction, batch))) ** 2 / 9 for batch in combinations(offsets.tolist(), 3)]
@@ -109,6 +113,15 @@ def test_onsets_are_the_smallest_sizes() -> None:
         assert plain < full < note < note_below_plain
         assert UTILITY.note_settings(note, d, epsilon).phase >= 1
         assert UTILITY.needed_noise(UTILITY.note_settings(note, d, epsilon), note, epsilon) <= UTILITY.C
+    bounds = [smallest_descent_bound(steps, 1e-4) for steps in (1, 10, 10**3, 10**7)]
+    assert UTILITY.descent(1e-4) <= min(bounds) < 1.001 * UTILITY.descent(1e-4)
+
+
+def smallest_descent_bound(steps: int, y: float) -> float:
+    """Return the smallest bound of noisy gradient descent over 10,000 step sizes."""
+    h = np.geomspace(1e-7, 1.9, 10_000)
+    way = h * steps
+    return float(np.sqrt((1.0 / way + way * 4.0 * y / 2.0) / (1.0 - h / 2.0)).min())
 
 
 def test_the_noise_of_full_batches_is_what_the_accountant_certifies() -> None:
