@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dpverify.harness.simulation.betting import lower_limit
+from dpverify.harness.simulation.runs_check import lower_limit
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.targets import load_object
 
