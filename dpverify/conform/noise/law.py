@@ -214,6 +214,8 @@ FRESH = 0.99  # share of different numbers that independent noise has at least
 MOST_NUMBERS = 2**22  # that are compared with each other, and whose digits are looked at
 LEAST_NUMBERS = 10_000
 NEVER = 1e-9  # probability of equal vectors below which they are a fault
+SEEDS = 2**32  # of generators: PyTorch's keep no more of a seed on a processor
+RARE = 1e-6  # probability of more equal seeds than are allowed
 
 
 def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
@@ -235,6 +237,26 @@ def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
     )
 
 
+def chance_repeats(vectors: int) -> int:
+    """Return how many of some vectors of noise may repeat others, if each is drawn from a seed of 32 bits.
+
+    If k of them do, some k pairs of equal seeds form a forest. There are at most ``pairs**k / k!`` forests of k edges,
+    and all pairs of one have equal seeds with probability ``SEEDS**-k``. More repeats than this have a probability
+    below RARE.
+    """
+    mean = vectors * (vectors - 1) / 2 / SEEDS
+    repeats = 0
+    while mean ** (repeats + 1) / math.factorial(repeats + 1) >= RARE:
+        repeats += 1
+    return repeats
+
+
+def chance_words(vectors: int) -> str:
+    """Return what ``chance_repeats`` means for a test, in words."""
+    repeats = chance_repeats(vectors)
+    return f"; {repeats} of {vectors} vectors may repeat others by equal seeds of 32 bits" if repeats else ""
+
+
 def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
     """Test that there is noise in each coordinate, and that none of it is used twice.
 
@@ -251,13 +273,14 @@ def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
     numbers = steps[:rows]
     is_repeated = number_limit >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
     if math.log(len(steps)) * 2 + math.log(unit) * promise.dimension < math.log(NEVER):
-        is_repeated = is_repeated or len({hashlib.sha256(row.tobytes()).digest() for row in steps}) < len(steps)
+        different = len({hashlib.sha256(row.tobytes()).digest() for row in steps})
+        is_repeated = is_repeated or len(steps) - different > chance_repeats(len(steps))
     silent = np.flatnonzero(~raw.any(axis=(0, 1))) + 1
     words = "the same noise is used more than once" if is_repeated else "no noise is used twice"
     if len(silent):
         is_repeated = True
         words = f"there is no noise{'' if len(silent) == promise.released_dimension else f' in coordinate {silent[0]}'}"
-    sees = "noise that is used again, in another step, run or coordinate, or none"
+    sees = f"noise that is used again, in another step, run or coordinate, or none{chance_words(len(steps))}"
     return ConformanceTest("fresh numbers", not is_repeated, words, sees)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
 from dpverify.conform.guarded import judged
-from dpverify.conform.noise.law import law_tests
+from dpverify.conform.noise.law import chance_repeats, chance_words, law_tests
 from dpverify.conform.noise.runs import MEAN, SCALE, _mean, scale_test
 from dpverify.conform.records import Promise
 from dpverify.conform.results import Conformance, ConformanceTest, not_tested
@@ -56,7 +56,7 @@ def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[Confo
 def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
     """Whether an update comes back in another step or run, or some number never has noise."""
     updates = rounded.reshape(-1, rounded.shape[2])
-    is_repeated = len(np.unique(updates, axis=0)) < len(updates)
+    is_repeated = len(updates) - len(np.unique(updates, axis=0)) > chance_repeats(len(updates))
     silent_numbers = np.flatnonzero(~noise.any(axis=(0, 1))) + 1
     silent_steps = np.flatnonzero(~noise.any(axis=(0, 2))) + 1
     finding = "no noise is used twice"
@@ -67,7 +67,8 @@ def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
     elif is_repeated:
         finding = "the same noise is used more than once"
     passed = not is_repeated and not len(silent_numbers)
-    sees = "noise that is used again, in another step or run, and numbers or updates without noise"
+    chance = chance_words(len(updates))
+    sees = f"noise that is used again, in another step or run, and numbers or updates without noise{chance}"
     return ConformanceTest("fresh numbers", passed, finding, sees)
 
 

@@ -13,6 +13,7 @@ import pytest
 from dpverify.conform import Conformance, PrivateOptimizer, Promise, Release, Statistic, conformance
 from dpverify.conform.coverage import batch_sizes, ranges
 from dpverify.conform.coverage import tested_steps as steps_of
+from dpverify.conform.noise.law import repeat_tests
 from dpverify.conform.sampling import sampling_tests
 from dpverify.privacy.matrix import Cyclic, Epochs, Once, Participation, Separated
 from tests.for_each import for_each
@@ -103,6 +104,20 @@ def test_late_steps_are_tested_and_named(first: int, steps: int) -> None:
 def test_noise_that_stops_at_a_late_step_is_found(first: int, steps: int) -> None:
     found = conformance(PrivateOptimizer(from_step(first, layer=False)), replace(POISSON, steps=steps))
     assert "scale of noise" in failed(found)
+
+
+def test_equal_seeds_of_32_bits_are_no_fault_and_more_repeats_are() -> None:
+    """Whole runs whose seeds of 64 bits are equal in the 32 bits that a generator of PyTorch keeps."""
+    n = 2000
+    assert n * (n - 1) / 2 / 2**32 < 1e-3  # expected repeats; two have a probability below its square
+    noise = np.random.default_rng(0).standard_normal((n, 1, POISSON.dimension))
+    noise[0] = noise[n - 1]
+    once, _ = repeat_tests(noise, POISSON)
+    noise[1] = noise[n - 2]
+    twice, _ = repeat_tests(noise, POISSON)
+    assert once.passed
+    assert "1 of 2000 vectors" in once.sees
+    assert not twice.passed
 
 
 def test_a_state_is_tested_with_noise_from_a_generator_that_is_seeded() -> None:
