@@ -33,6 +33,9 @@ PRONOUNS = frozenset(
 class Density:
     """Counts over some files."""
 
+    files: int = 0
+    lines: int = 0
+    imports: int = 0  # lines of import statements
     tokens: int = 0
     code_lines: int = 0
     assignments: int = 0
@@ -48,6 +51,8 @@ class Density:
     def excesses(self, limits: dict[str, float]) -> Iterator[str]:
         """Yield each value that is above its limit."""
         values = {
+            "files": self.files,
+            "lines of imports, in percent": 100 * self.imports / max(1, self.lines),
             "tokens": self.tokens,
             "tokens of a code line": self.tokens / max(1, self.code_lines),
             "assignments to several names, in percent": 100 * self.parallel / max(1, self.assignments),
@@ -72,9 +77,13 @@ def _of_source(source: str) -> Density:
         for token in tokenize.generate_tokens(io.StringIO(source).readline)
         if token.type not in LAYOUT and token.start[0] not in documented
     ]
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
     assignments = [node for node in nodes if isinstance(node, ast.Assign)]
     names = [name for node in nodes for name in _bound_names(node)]
     return Density(
+        files=1,
+        lines=source.count("\n"),
+        imports=sum((node.end_lineno or node.lineno) - node.lineno + 1 for node in imports),
         tokens=len(tokens),
         code_lines=len({token.start[0] for token in tokens}),
         assignments=len(assignments),

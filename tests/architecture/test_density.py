@@ -9,16 +9,19 @@ from tests.architecture.density import Density, density
 ROOT = Path(__file__).parents[2]
 
 LIMITS = {
-    "tokens": 847_300,
+    "files": 695,
+    "lines of imports, in percent": 7.9,
+    "tokens": 835_300,
     "tokens of a code line": 10.6,
     "assignments to several names, in percent": 3.0,
     "names that are pronouns or participles, in percent": 1.5,
     "lines that the formatter leaves alone": 20,
 }
-"""The first two are what there is today; they may only fall."""
+"""The first four are what there is today; they may only fall."""
 
 PACKED = '''
 """Not counted."""
+import math
 found, other = 1, 2  # fmt: skip
 total = found
 '''
@@ -32,6 +35,18 @@ def test_what_is_counted(tmp_path: Path) -> None:
     file = tmp_path / "packed.py"
     file.write_text(PACKED, encoding="utf-8")
     counts = density([file])
-    assert counts == Density(tokens=10, code_lines=2, assignments=2, parallel=1, names=3, pronouns=2, skipped=1)
+    expected = Density(
+        files=1,
+        lines=5,
+        imports=1,
+        tokens=12,
+        code_lines=3,
+        assignments=2,
+        parallel=1,
+        names=3,
+        pronouns=2,
+        skipped=1,
+    )
+    assert counts == expected
     limits = dict.fromkeys(LIMITS, 0.5)
     assert [text.partition(":")[0] for text in counts.excesses(limits)] == list(LIMITS)
