@@ -71,7 +71,7 @@ def test_the_exit_code_is_that_of_the_run_and_knows_who_is_strict(
         asked.append((strict, strict_pins))
         return 7
 
-    monkeypatch.setattr("dpverify.harness.finished", exit_code)
+    monkeypatch.setattr("dpverify.harness.finished.exit_code", exit_code)
     assert main([*verify, *words]) == 7
     assert asked == [expected]
 
