@@ -246,7 +246,7 @@ def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[Seed
             unchanged.append(run)
         elif _is_continued(run, later):
             new[run.target] = _joined(run, later)
-    return [*unchanged, *new.values()]
+    return sorted([*unchanged, *new.values()], key=lambda run: (run.target, run.seed))
 
 
 def _is_earlier(run: SeededRun, later: SeededRun) -> bool:
