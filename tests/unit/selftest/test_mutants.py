@@ -49,14 +49,14 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
     assert guards(ROOT, "dpverify.selftest.mutants") == ["tests/unit/selftest/test_mutants.py"]
     assert guards(ROOT, "dpverify.selftest.searching") == ["tests/unit/selftest/test_searching.py"]
     assert guards(ROOT, "dpverify.papers.tools.checks.calibration")[0].startswith("tools:calibration")
-    noise = "dpverify.papers.tran2022.noise"  # bounds that serve one of several claims of a file
-    assert "tran2022:lemma-7-norm" in guards(ROOT, f"{noise}.tree_noise_bounds")
+    privacy = "dpverify.papers.tran2022.privacy"  # bounds that serve one of several claims of a file
+    assert "tran2022:theorem-4-dp" in guards(ROOT, f"{privacy}.signs_bounds")
     test = "tests/unit/papers/tran2022/run_time/test_orders_bounds.py"
     module = "dpverify.papers.tran2022.run_time.orders_bounds"
     assert guards(ROOT, module) == [test]
     assert guards(ROOT, module, "nothing that is there") == [test]
     assert guards(ROOT, module, "stream_order") == [test, "tran2022:section-5-run-time"]
-    used = ".".join(["dpverify", "symbolic", "certify", "stand_ins"])  # a whole name would count as an import here
+    used = ".".join(["dpverify", "symbolic", "certify", "comparisons"])  # a whole name would count as an import here
     assert guards(ROOT, used) == ["tests/unit/symbolic/certify/test_equal_places.py"]
     package = ".".join(["dpverify", "papers", "__init__"])
     assert guards(ROOT, package) == ["tests/unit/papers/test_papers.py"]

@@ -78,7 +78,8 @@ def verdict_texts() -> Iterator[str]:
 
 
 def _texts(result: Result) -> Iterator[str]:
-    yield result.reason
+    if "; not proved: " not in result.reason:  # no page shows what the automatic search could not prove
+        yield result.reason
     yield from result.findings[:3]
     yield from (amended.why for amended in (result.amendment, result.holds) if amended)
 
