@@ -43,7 +43,7 @@ class ErrorParts:
     prints: bool = True  # whether the paper prints bounds of parts
 
     @property
-    def SHAPE(self) -> Shape:  # noqa: N802  # as of a module of drawings
+    def shape(self) -> Shape:
         """The columns."""
         needed = (f"{kind}-{part}" for part, _ in self.panels for kind in ("attained", "corrected"))
         return Shape(required=("x", *needed), optional=tuple(f"printed-{part}" for part, _ in self.panels))

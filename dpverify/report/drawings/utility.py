@@ -54,7 +54,7 @@ class Onset:
         return [*(name for name, *_ in self.settings), *(f"cell-{name}" for name, _ in self.bounds), "cell-least"]
 
     @property
-    def SHAPE(self) -> Shape:  # noqa: N802  # as of a module of drawings
+    def shape(self) -> Shape:
         """The columns."""
         first, *later_cells = self.cells
         drawn = [name for name, _ in self.bounds]
@@ -179,7 +179,7 @@ class Slopes:
     prints: bool = True  # whether there is a printed bound with a constant
 
     @property
-    def SHAPE(self) -> Shape:  # noqa: N802  # as of a module of drawings
+    def shape(self) -> Shape:
         """The columns."""
         return Shape(required=(*COLUMNS, *(("printed",) if self.prints else ())), follows=FOLLOWS)
 
@@ -281,7 +281,7 @@ class AgainstBounds:
     axis: str = "stages K"
     logarithmic: bool = False  # the axis of x
 
-    SHAPE: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
+    shape: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
 
     def draw(self, data: Data) -> Figure:
         """The figure: ``exact`` over x, its bounds, and the interval from ``low`` to ``high`` that runs gave."""

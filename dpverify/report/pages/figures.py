@@ -36,10 +36,10 @@ _IMAGE = re.compile(r"^!\[.*\]\((?:[^()]*/)?([^/()]+)\)$", re.MULTILINE)
 
 
 class Drawing(Protocol):
-    """A kind of figure: an object or a module of ``drawings``."""
+    """A kind of figure."""
 
     @property
-    def SHAPE(self) -> Shape:  # noqa: N802  # a constant of the module
+    def shape(self) -> Shape:
         """The columns that it knows."""
 
     def draw(self, data: Data, /) -> Figure:
@@ -53,7 +53,7 @@ class Drawing(Protocol):
 class DrawingFunctions:
     """A kind of figure that functions of a module of ``drawings`` make."""
 
-    SHAPE: Shape
+    shape: Shape
     draw: Callable[[Data], Figure]
     caption: Callable[[Data], str]
 
@@ -73,7 +73,7 @@ DRAWINGS: Mapping[str, Drawing] = {
     "pattern": DrawingFunctions(privacy.PATTERN_SHAPE, privacy.draw_pattern, privacy.pattern_caption),
     "risk": RISK,
     "risk-over-n": RISK_OVER_N,
-    "run-time": run_time,
+    "run-time": DrawingFunctions(run_time.SHAPE, run_time.draw, run_time.caption),
     "stability": STABILITY,
     "utility-slopes": SLOPES,
     "accuracy-slopes": SLOPES_OF_ACCURACY,
@@ -92,13 +92,13 @@ def drawing(name: str) -> Drawing:
 def caption(name: str, columns: Columns) -> str:
     """One sentence about a figure; see :func:`svg` for the parameters."""
     kind = drawing(name)
-    return kind.caption(read(name, columns, kind.SHAPE))
+    return kind.caption(read(name, columns, kind.shape))
 
 
 def svg(name: str, columns: Columns) -> bytes:
     """A figure as SVG: the same bytes for the same numbers."""
     kind = drawing(name)
-    data = read(name, columns, kind.SHAPE)
+    data = read(name, columns, kind.shape)
     return to_svg(lambda: kind.draw(data), kind.caption(data))
 
 
@@ -106,7 +106,7 @@ def draw(name: str, columns: Columns) -> Figure:
     """A figure as matplotlib has it; see :func:`svg` for the parameters."""
     kind = drawing(name)
     with look():
-        return kind.draw(read(name, columns, kind.SHAPE))
+        return kind.draw(read(name, columns, kind.shape))
 
 
 def figure_block(picture: Picture, folder: str) -> str:

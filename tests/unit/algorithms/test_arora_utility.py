@@ -111,8 +111,9 @@ def test_onsets_are_the_smallest_sizes() -> None:
         assert UTILITY.descent(y[3]) < 1.0 <= UTILITY.descent(y[2])
         assert UTILITY.full_batches(y[4]).bound < UTILITY.descent(y[4])
         assert plain < full < note < note_below_plain
-        assert UTILITY.note_settings(note, d, epsilon).phase >= 1
-        assert UTILITY.needed_noise(UTILITY.note_settings(note, d, epsilon), note, epsilon) <= UTILITY.C
+        settings = UTILITY.note_settings(note, d, epsilon)
+        assert settings.phase >= 1
+        assert UTILITY.CONSTANTS.needed_constant(settings, note, epsilon, UTILITY.DELTA) <= UTILITY.C
     bounds = [smallest_descent_bound(steps, 1e-4) for steps in (1, 10, 10**3, 10**7)]
     assert UTILITY.descent(1e-4) <= min(bounds) < 1.001 * UTILITY.descent(1e-4)
 

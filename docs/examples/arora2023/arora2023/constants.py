@@ -54,16 +54,20 @@ def theorem(n: int, d: int, epsilon: float, delta: float) -> SpiderBoostSettings
     )
 
 
+def needed_constant(
+    settings: SpiderBoostSettings, n: int, epsilon: float, delta: float, kinds: slice = slice(0, 2)
+) -> float:
+    """Return the c that the accountant needs. ``kinds``: of releases, the gradients and then the changes."""
+    sigma = least_factor(lambda factor: releases(settings, n, factor)[kinds], epsilon, delta)
+    return 2.0 * sigma * epsilon / math.sqrt(math.log(1.0 / delta))
+
+
 def constants(n: int, d: int, epsilon: float, delta: float) -> Constants:
     """Return the constants at a setting."""
     s = theorem(n, d, epsilon, delta)
-    root = math.sqrt(math.log(1.0 / delta))
-    needed = []
-    for kinds in (slice(0, 1), slice(1, 2), slice(0, 2)):
-        sigma = least_factor(lambda factor, kinds=kinds: releases(s, n, factor)[kinds], epsilon, delta)
-        needed.append(2.0 * sigma * epsilon / root)
+    needed = [needed_constant(s, n, epsilon, delta, kinds) for kinds in (slice(0, 1), slice(1, 2), slice(0, 2))]
     rate = s.batch / n
-    lemma = epsilon / (16.0 * root * rate * max(1.0, math.sqrt(s.steps) * rate))
+    lemma = epsilon / (16.0 * math.sqrt(math.log(1.0 / delta)) * rate * max(1.0, math.sqrt(s.steps) * rate))
     return Constants(s.steps, s.phase, s.batch, *needed, lemma)
 
 

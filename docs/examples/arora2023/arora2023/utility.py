@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -35,8 +35,8 @@ import msgspec
 import numpy as np
 
 from dpverify.harness.simulation.slopes_check import LEVEL, interval, slopes
-from dpverify.privacy.batches import least_factor
 from dpverify.privacy.gaussian_safe import safe_mu
+from dpverify.report.markdown import table
 from dpverify.targets import load_object
 
 WORST: Final[Any] = load_object(f"{Path(__file__).with_name('worst_cases.py')}:CASES")[1]
@@ -49,12 +49,6 @@ CELLS: Final = tuple((d, epsilon) for epsilon in (0.1, 1.0) for d in (10, 100, 1
 LARGEST_SIZE: Final = 10**11
 
 
-def table(head: str, rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in markdown, whose head has bars between its columns."""
-    lines = [f"| {head} |", "|---" * len(rows[0]) + "|", *(f"| {' | '.join(row)} |" for row in rows)]
-    return "\n".join(lines)
-
-
 def runs_table() -> str:
     """Return the cases, each with its mean and confidence limit over the bound."""
     rows = []
@@ -64,7 +58,8 @@ def runs_table() -> str:
         ratios = (mean / case.bound, low / case.bound, mean / case.left_bound)
         detected = f"{case.fault_text}: k = {WORST.smallest_fault(case)}"
         rows.append([f"{case.name}: {case.text}", *(f"{ratio:.3f}" for ratio in ratios), verdict, detected])
-    return table("case | mean/bound | lower limit/bound | mean/left side | verdict | smallest detected fault", rows)
+    head = ["case", "mean/bound", "lower limit/bound", "mean/left side", "verdict", "smallest detected fault"]
+    return table(head, rows)
 
 
 # Bounds
@@ -159,7 +154,7 @@ def exponent_table() -> str:
         bounds = [[*note_sides(a_bar(m, 10, 1.0)), full_batches(variance(m, 10, 1.0)).bound] for m in (n, 10 * n)]
         exponents = [math.log10(after / before) for before, after in zip(*bounds, strict=True)]
         rows.append([f"{n:,}", *(f"{exponent:.4f}" for exponent in exponents)])
-    return table("n | note, left side | note, right side | full batches", rows)
+    return table(["n", "note, left side", "note, right side", "full batches"], rows)
 
 
 # Onset and counts
@@ -168,6 +163,11 @@ def exponent_table() -> str:
 def smallest_size(is_below: Callable[[int], bool]) -> int:
     """Return the smallest n for which a property holds that holds for all larger n."""
     return 1 + bisect_left(range(1, LARGEST_SIZE), True, key=is_below)
+
+
+def note_onset(d: int, epsilon: float) -> int:
+    """Return from which n on the note's bound is below L_0 = 1."""
+    return smallest_size(lambda n: recorded(n, d, epsilon) < 1.0)
 
 
 def onsets(d: int, epsilon: float) -> list[int]:
@@ -192,7 +192,7 @@ def onsets(d: int, epsilon: float) -> list[int]:
     def plain(n: int) -> float:
         return descent(variance(n, d, epsilon))
 
-    return [below(note, trivial), below(full, trivial), below(plain, trivial), below(note, plain), below(full, plain)]
+    return [note_onset(d, epsilon), below(full, trivial), below(plain, trivial), below(note, plain), below(full, plain)]
 
 
 def onset_table() -> str:
@@ -201,8 +201,8 @@ def onset_table() -> str:
     for d, epsilon in CELLS:
         *sizes, note, full = onsets(d, epsilon)
         rows.append([str(d), f"{epsilon:g}", *(f"{n:,}" for n in sizes), f"{note:.1e}", f"{full:.1e}"])
-    names = "note < L_0 | full batches < L_0 | DP-GD < L_0 | note < DP-GD | full batches < DP-GD"
-    return table(f"d | epsilon | {names}", rows)
+    names = ["note < L_0", "full batches < L_0", "DP-GD < L_0", "note < DP-GD", "full batches < DP-GD"]
+    return table(["d", "epsilon", *names], rows)
 
 
 def complexity(n: int, d: int, epsilon: float) -> float:
@@ -229,17 +229,11 @@ def counted(settings: Any, n: int) -> int:
     return int(problem.gradients)
 
 
-def needed_noise(settings: Any, n: int, epsilon: float) -> float:
-    """Return the c that the accountant needs at these settings, as in constants.py."""
-    sigma = least_factor(lambda factor: SPIDER.releases(settings, n, factor), epsilon, DELTA)
-    return 2.0 * sigma * epsilon / math.sqrt(math.log(1.0 / DELTA))
-
-
 def count_table() -> str:
     """Return counts of gradients at the smallest n for which the note's bound is below L_0."""
     rows = []
     for d, epsilon in CELLS:
-        n = onsets(d, epsilon)[0]
+        n = note_onset(d, epsilon)
         best = full_batches(variance(n, d, epsilon))
         printed = CONSTANTS.theorem(n, d, epsilon, DELTA)
         note = note_settings(n, d, epsilon)
@@ -249,11 +243,11 @@ def count_table() -> str:
             count = counted(settings, n)
             sizes = f"{settings.steps}, {settings.phase}, {settings.batch:,}"
             row += [sizes, f"{count:.3g}", f"{count / complexity(n, d, epsilon):.2f}"]
-        rows.append([*row, f"{needed_noise(note, n, epsilon):.3f}"])
-    names = " | ".join(
-        f"{name}: T, q, b_2 | gradients | over printed" for name in ("Theorem B.3", "note", "full batches")
-    )
-    return table(f"d | epsilon | n | printed | {names} | c needed by the note", rows)
+        rows.append([*row, f"{CONSTANTS.needed_constant(note, n, epsilon, DELTA):.3f}"])
+    head = ["d", "epsilon", "n", "printed"]
+    for name in ("Theorem B.3", "note", "full batches"):
+        head += [f"{name}: T, q, b_2", "gradients", "over printed"]
+    return table([*head, "c needed by the note"], rows)
 
 
 def main() -> None:

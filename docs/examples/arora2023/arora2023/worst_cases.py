@@ -128,16 +128,21 @@ class Case:
         return self.squared_noise + self.offset**2 / b * (self.examples - b) / (self.examples - 1)
 
     @property
+    def start_term(self) -> float:
+        """2 F_0/(eta T)."""
+        return 2.0 * self.gap / (ETA * self.steps)
+
+    @property
     def left_bound(self) -> float:
         """The left side of note-lemma-b-1-direct."""
-        return 2.0 * self.gap / (ETA * self.steps) + (self.steps + 1) / self.steps * self.squared_error
+        return self.start_term + (self.steps + 1) / self.steps * self.squared_error
 
     @property
     def bound(self) -> float:
         """Its right side."""
         if self.phase * self.squared_change_noise * ETA**2 > 0.5:
             raise ValueError("q tau_2^2 eta^2 must be at most 1/2.")
-        return 2.0 * self.gap / (ETA * self.steps) + 2.0 * self.squared_error
+        return self.start_term + 2.0 * self.squared_error
 
 
 def squared_gradient(case: Case, seed: int, fault: Fault = NO_FAULT) -> float:

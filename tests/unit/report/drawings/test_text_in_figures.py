@@ -70,7 +70,7 @@ def recorded_figures() -> Iterator[tuple[str, Callable[[], Figure]]]:
         for result in run.results:
             for picture in pictures(result):
                 kind = drawing(picture.name)
-                data = read(picture.name, picture.columns, kind.SHAPE)
+                data = read(picture.name, picture.columns, kind.shape)
                 yield picture.file, partial(kind.draw, data)
 
 
