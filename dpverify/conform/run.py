@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpverify.apart import check_timeout, packed, run_apart, unpacked
-from dpverify.conform.coverage import check_memory
+from dpverify.conform.coverage import check_memory, tested_steps
 from dpverify.conform.guarded import GuardedOptimizer, copied, judged
 from dpverify.conform.noise import noise_tests
 from dpverify.conform.records import PrivateOptimizer, Promise
@@ -103,7 +103,10 @@ FACTOR = 0.43
 def clip_length_tests(
     at_clip: Callable[[float], PrivateOptimizer], promise: Promise, sources: NoiseSources, alpha: float, seed: int
 ) -> Iterator[ConformanceTest]:
-    """Build the optimizer with a second clip length, and test what one example changes and the noise."""
+    """Build the optimizer with a second clip length, and test what one example changes and the scale of the noise.
+
+    The faults that only a second length shows are factors of ``FACTOR`` or more, so that few steps and runs suffice.
+    """
     length = FACTOR * promise.clip
     schedule = promise.clip_schedule
     second = replace(
@@ -114,9 +117,11 @@ def clip_length_tests(
     guarded = GuardedOptimizer(built, second)
     guarded.shared = sources.shared
     if sources.is_seeded or sources.is_replayable:
-        for test in sensitivity_tests(with_equal_noise(guarded.optimizer, sources), second, seed):
+        equal_noise = with_equal_noise(guarded.optimizer, sources)
+        first_and_last = sorted({0, tested_steps(second)[-1]})
+        for test in sensitivity_tests(equal_noise, second, seed, first_and_last):
             yield _named(test, length)
-    for test in noise_tests(guarded.optimizer, second, alpha, seed):
+    for test in noise_tests(guarded.optimizer, second, alpha, seed, only_scale=True):
         yield _named(test, length)
     yield _named(guarded.finite_test(), length)
 

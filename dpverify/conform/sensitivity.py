@@ -62,9 +62,14 @@ class NeighbouringBatches(NamedTuple):
             yield self._replace(place=place, words=f"{self.words}, {name}")
 
 
-def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
-    """Search for the largest change, over batches and what one of their examples becomes."""
-    search = _Search(optimizer, promise, seed)
+def sensitivity_tests(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, steps: list[int] | None = None
+) -> Iterator[ConformanceTest]:
+    """Search for the largest change, over batches and what one of their examples becomes.
+
+    ``steps``: in which steps, counted from 0; by default in all that are tested.
+    """
+    search = _Search(optimizer, promise, seed, tested_steps(promise) if steps is None else steps)
     search.run()
     allowed = promise.sensitivity
     finding = f"one example changes {search.what} by {search.change:.6g}; at most {search.allowed:.6g} is allowed"
@@ -93,11 +98,11 @@ def sensitivity_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) 
 class _Search:
     """The largest change so far, relative to what is allowed, and what went wrong."""
 
-    def __init__(self, optimizer: PrivateOptimizer, promise: Promise, seed: int) -> None:
+    def __init__(self, optimizer: PrivateOptimizer, promise: Promise, seed: int, steps: list[int]) -> None:
         self.optimizer = optimizer
         self.promise = promise
         self.seed = seed
-        self.steps = tested_steps(promise)
+        self.steps = steps
         self.largest = 0.0  # change without what rounding may add, over what is allowed
         self.change = 0.0
         self.rounding = 0.0

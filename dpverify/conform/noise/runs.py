@@ -37,6 +37,7 @@ from dpverify.foreign import ForeignError
 
 PAIRS = 150  # of releases at the same gradients, whose difference is noise
 LEAST_PAIRS = 20
+SCALE_PAIRS = 50  # where only the scale of noise is tested
 WHITENED_COLUMNS = 2**16  # columns of a run that are whitened together
 KINDS = ("small", "clipped", "mixed")
 EARLY = 24  # steps of whole runs that are sampled at most
@@ -52,11 +53,17 @@ class NoiseSample(NamedTuple):
     error: ForeignError | None = None
 
 
-def sample_cases(promise: Promise) -> list[tuple[str, int, int]]:
-    """Return kinds of gradients, sizes of batches and pairs: all kinds at the usual size, mixed ones in all others."""
-    other_sizes = [size for size in batch_sizes(promise) if size != promise.batch]
-    cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
-    cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(other_sizes))) for size in other_sizes]
+def sample_cases(promise: Promise, only_scale: bool = False) -> list[tuple[str, int, int]]:
+    """Return kinds of gradients, sizes of batches and pairs: all kinds at the usual size, mixed ones in all others.
+
+    With ``only_scale``, batches have the usual size and there are fewer pairs.
+    """
+    if only_scale:
+        cases = [(kind, promise.batch, SCALE_PAIRS) for kind in KINDS]
+    else:
+        other_sizes = [size for size in batch_sizes(promise) if size != promise.batch]
+        cases = [(kind, promise.batch, PAIRS) for kind in KINDS]
+        cases += [("mixed", size, max(LEAST_PAIRS, PAIRS // len(other_sizes))) for size in other_sizes]
     steps = 2 * len(_steps(promise)) * len(cases)
     return [
         (kind, size, max(1, min(pairs, affordable(SAMPLES, promise, size * promise.dimension) // steps)))
@@ -64,10 +71,12 @@ def sample_cases(promise: Promise) -> list[tuple[str, int, int]]:
     ]
 
 
-def noise_samples(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[NoiseSample]:
+def noise_samples(
+    optimizer: PrivateOptimizer, promise: Promise, seed: int, only_scale: bool = False
+) -> Iterator[NoiseSample]:
     """Sample noise at gradients that are not 0."""
     steps = _steps(promise)
-    for place, (kind, size, pairs) in enumerate(sample_cases(promise)):
+    for place, (kind, size, pairs) in enumerate(sample_cases(promise, only_scale)):
         gradients = gradients_of_kind(kind, size, promise, np.random.default_rng([seed, 10, place]))
         try:
             numbers, sampled = _differences(optimizer, promise, gradients, steps, pairs, [seed, 11, place])
@@ -149,6 +158,7 @@ def whitened(x: Any, promise: Promise) -> Any:
 RUNS = 600
 MOST_STEPS_OF_RUNS = 7200  # of all runs with batches of one size, where runs are long
 LEAST_RUNS = 200
+SCALE_RUNS = 100  # where only the scale of noise is tested
 SQUARED_NUMBERS = 2**20  # numbers that are squared at once
 MANY = 10**6
 PARTS = 7  # kinds of tests that share the level
@@ -157,15 +167,20 @@ MEAN = "mean of noise"
 SCALE = "scale of noise"
 
 
-def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
-    """Test the noise of whole runs at gradients of 0, and its scale at others; ``alpha`` for all tests together."""
-    sizes = noise_sizes(promise)
+def noise_tests(
+    optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, only_scale: bool = False
+) -> Iterator[ConformanceTest]:
+    """Test the noise of whole runs at gradients of 0, and its scale at others; ``alpha`` for all tests together.
+
+    With ``only_scale``, only mean and scale are tested, in fewer runs and in batches of the promised size.
+    """
+    sizes = [promise.batch] if only_scale else noise_sizes(promise)
     part = alpha / PARTS
     usual: Any = None  # whitened noise at batches of the promised size
     mean: ConformanceTest | None = None
     for place, size in enumerate([promise.batch, *(size for size in sizes if size != promise.batch)]):
         try:
-            trajectories = _trajectories(optimizer, promise, size, seed + sizes.index(size))
+            trajectories = _trajectories(optimizer, promise, size, seed + sizes.index(size), only_scale)
         except ForeignError as error:
             yield failed_call(f"noise, batches of {size}", error)
             continue
@@ -176,7 +191,7 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
             yield not_tested(f"{SCALE}, batches of {size}", words)
             continue
         raw = trajectories if finite.all() else trajectories[finite]
-        if place == 0:
+        if place == 0 and not only_scale:
             yield from repeat_tests(raw, promise)
             yield from grid_note(optimizer, promise, seed)
             yield from tf32_note(promise)
@@ -191,10 +206,12 @@ def noise_tests(optimizer: PrivateOptimizer, promise: Promise, alpha: float, see
             plain = scale_test(result.name, x, result.alpha, promise.dtype)
             result = replace(result, because=MEAN) if plain.passed else result
         yield replace(result, found=f"{result.found}; {_steps_text(promise)}")
-    yield from _at_gradients(optimizer, promise, part, seed)
+    yield from _at_gradients(optimizer, promise, part, seed, only_scale)
     if mean is None:
         return
     yield mean
+    if only_scale:
+        return
     because = SCALE if mean.passed else MEAN
     results = list(law_tests(usual, promise, part))
     usual -= usual.mean(axis=0)
@@ -208,12 +225,14 @@ def _deviation(x: Any) -> float:
     return math.sqrt(_squares(x) / x.size)
 
 
-def _at_gradients(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Iterator[ConformanceTest]:
+def _at_gradients(
+    optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, only_scale: bool
+) -> Iterator[ConformanceTest]:
     """Test the scale of noise at gradients that are not 0; of the other batch sizes the worst result is shown."""
     groups: dict[str, list[tuple[NoiseSample, ConformanceTest | None]]] = {}
-    cases = sample_cases(promise)
+    cases = sample_cases(promise, only_scale)
     part = alpha / len(cases)
-    for sample in noise_samples(optimizer, promise, seed):
+    for sample in noise_samples(optimizer, promise, seed, only_scale):
         suffix = "" if sample.size == promise.batch else ", other batches"
         name = f"{SCALE}, {sample.kind} gradients{suffix}"
         result = _scale_of(name, sample, part, promise.dtype) if sample.error is None else None
@@ -253,10 +272,11 @@ def _steps_text(promise: Promise) -> str:
     return f"steps {ranges(steps)}" + (f" of {promise.steps}" if len(steps) < promise.steps else "")
 
 
-def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed: int) -> Any:
+def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed: int, only_scale: bool) -> Any:
     windows = _windows(promise)
     steps = sum(map(len, windows))
-    runs = noise_runs(promise, size, min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps)))
+    requested = SCALE_RUNS if only_scale else min(RUNS, max(LEAST_RUNS * 3 // 2, MOST_STEPS_OF_RUNS // steps))
+    runs = noise_runs(promise, size, requested)
     trajectories = np.empty((runs, steps, promise.released_dimension))
     zero = np.zeros((size, promise.dimension))
     walk = states_before(optimizer, [window[0] for window in windows], zero, [seed, 9])
