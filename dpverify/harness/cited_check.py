@@ -12,9 +12,9 @@ from dpverify.harness.derivation_check import judge_moved
 from dpverify.ledger.results import CheckResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.certificates import certify_chain
+from dpverify.symbolic.certify.judge import judged
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Derivation
-from dpverify.symbolic.elaborate.examination import judged
 
 MOST_TRIED = 12  # moved constants that are tried before a chain counts as one that cannot fail
 

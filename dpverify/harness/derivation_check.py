@@ -21,8 +21,8 @@ from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:
     from dpverify.symbolic.certify.certificates import Certificate
-    from dpverify.symbolic.derive.derivation import Derivation
     from dpverify.symbolic.derive.perturb import Perturbation
+    from dpverify.symbolic.derive.steps import Derivation
 
 
 Build = Callable[[Statement], "Derivation"]
@@ -62,11 +62,11 @@ class DerivationCheck(Check):
             return recorded
         from dpverify.symbolic.certify.certificates import certify_chain
         from dpverify.symbolic.certify.checker import k
+        from dpverify.symbolic.certify.judge import judged
         from dpverify.symbolic.derive.cited import definitions_used, derivations_under, referred_to
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.define import reworded
         from dpverify.symbolic.derive.perturb import spread
-        from dpverify.symbolic.elaborate.examination import judged
 
         del block
         statement = reworded(context.statement)

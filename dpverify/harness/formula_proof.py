@@ -13,7 +13,7 @@ from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:
     from dpverify.symbolic.certify.certificates import Certificate
-    from dpverify.symbolic.derive.derivation import Derivation
+    from dpverify.symbolic.derive.steps import Derivation
 
 FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount", "binomial"}
 """What certificates know."""

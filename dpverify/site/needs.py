@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.ledger.formula import Compare, Formula, free_names
+from dpverify.ledger.formula.prefix import INDICES, PrefixReader
 from dpverify.ledger.proofs.book import Proof
 from dpverify.ledger.proofs.chains import ChainLine, Reason, parse_chain
 from dpverify.report import markdown as md
 from dpverify.report.origins import Granted, is_bound_of_letter, is_obvious, is_same, origin
 from dpverify.report.pages.rules import ProofLines, rules
-from dpverify.report.prefix_notation import INDICES, PrefixReader
 
 MOST_CHARACTERS = 250  # of the LaTeX of a condition; a longer one is left to the certificate
 FUNCTIONS = ("sequence", "bits")  # kinds of letters that stand for functions

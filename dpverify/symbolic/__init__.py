@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dpverify.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from dpverify.symbolic.derive.derivation import check_derivation
+    from dpverify.symbolic.certify.judge import check_derivation
     from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step, premise_of
     from dpverify.symbolic.exact.evaluate import evaluate_statement
     from dpverify.symbolic.exact.numbers import DomainError, EvaluationError, Exact, UndecidedError, UnsupportedError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Modules are loaded when a name is first used: what evaluates and decides does not import sympy.
 _HOMES = {
-    "derive.derivation": "check_derivation",
+    "certify.judge": "check_derivation",
     "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",
     "exact.numbers": "DomainError EvaluationError Exact UndecidedError UnsupportedError",
     "expressions.ranges": "AnyVector GaussianNorm Range SetBits integer real",

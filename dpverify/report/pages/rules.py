@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from dpverify.ledger.formula import Compare, Formula, latex, parse
+from dpverify.ledger.formula.prefix import formula_of, relation_of
 from dpverify.ledger.load import bundled_specs
 from dpverify.ledger.proofs.book import Proof, ProofBook
 from dpverify.ledger.proofs.chains import HYPOTHESIS, INDUCTION, Argument, ChainLine, Reason, parse_chain
@@ -21,7 +22,6 @@ from dpverify.ledger.records import Symbol
 from dpverify.report import markdown as md
 from dpverify.report.pages.layout import INDEX, Places
 from dpverify.report.pages.templates import render
-from dpverify.report.prefix_notation import formula_of, relation_of
 
 PAGE = "rules.md"
 """The page of the rules, in the report's folder."""

@@ -40,6 +40,7 @@ class Certificate:
     data: dict[str, Any] | None
     reason: str = ""
     path: tuple[int, ...] = ()  # of the link that is not proven, as in a `NoCertificateError`
+    problem: str = ""  # the reason without the numbers of links
 
 
 def begin() -> None:
@@ -114,7 +115,7 @@ def certify_chain(derivation: Derivation) -> Certificate:
 
 
 def _refused(error: Exception) -> Certificate:
-    return Certificate(None, str(error), getattr(error, "path", ()))
+    return Certificate(None, str(error), getattr(error, "path", ()), getattr(error, "problem", str(error)))
 
 
 def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> dict[str, Any] | None:

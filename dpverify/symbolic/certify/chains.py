@@ -8,13 +8,13 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.certify.checker import HOLE, Expr, k, rules, written
+from dpverify.symbolic.certify.checker import HOLE, Expr, k, rules, text_of, written
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import on_interval
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy, where_value
 from dpverify.symbolic.certify.rewriting import Rewriting, Rewritten, context_of, prepare, unproven
-from dpverify.symbolic.derive.matching import Move, _places
+from dpverify.symbolic.derive.matching import places
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Link, Step
 from dpverify.symbolic.rules import find_rule
@@ -24,11 +24,13 @@ class NoCertificateError(Exception):
     """A derivation, or a step of it, that is not written down as a certificate; the text says why.
 
     ``path``: number of the link that fails; if it is a split, then number of the case and of the link in that case.
+    ``problem``: the text without the numbers of links.
     """
 
-    def __init__(self, why: str, path: tuple[int, ...] = ()) -> None:
+    def __init__(self, why: str, path: tuple[int, ...] = (), problem: str = "") -> None:
         super().__init__(why)
         self.path = path
+        self.problem = problem or why
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Chains:
             except (NotExpressibleError, NoCertificateError, k.Refused) as error:
                 rule = link.rule if isinstance(link, Step) else "cases"
                 path = (number, *getattr(error, "path", ()))
-                raise NoCertificateError(f"step {number} ({rule}): {error}", path) from None
+                problem = getattr(error, "problem", str(error))
+                raise NoCertificateError(f"step {number} ({rule}): {error}", path, problem) from None
             old = link.expr
         return gaps
 
@@ -128,7 +131,7 @@ class Chains:
                     why = str(error)
                     continue
                 if moved is None:
-                    why = f"not proven: {self.missing}" if self.missing else f"not carried through {k.shown(context)}"
+                    why = f"not proven: {self.missing}" if self.missing else f"not carried through {text_of(context)}"
                 elif self._finish(place, step.relation, moved, before, after):
                     return
                 else:
@@ -172,9 +175,8 @@ class Chains:
 
     def _contexts(self, old: Any, held: Any, step: Step, setting: Setting) -> Iterator[Expr]:
         letter = sympy.Symbol(HOLE[1], real=True)
-        move = Move(old, step.expr, step.relation, step.context, setting.facts, setting.variables, setting.refuted)
         contexts = []
-        for context in _places(move, held, letter):
+        for context in places(old, held, letter, setting.facts) if step.context is None else [step.context]:
             if letter in context.free_symbols and context not in contexts:
                 contexts.append(context)
                 yield context_of(from_sympy(context, guarded=True))
@@ -215,7 +217,7 @@ class Chains:
             if step.rule == "bernstein" and on_interval(self.goals, place, rewritten.gap, step.where):
                 return rewritten
             if left := unproven(self.goals, place, source.rule, values):
-                self.missing = "; ".join(left)
+                self.missing = "; ".join(map(str, left))
                 return None
             instance_gap = k.put(source.rule.gap, values)
             relation = rewritten.relation if source.rule.relation != ">" else ">"
@@ -231,7 +233,7 @@ class Chains:
                 )
             ):
                 return rewritten
-            self.missing = f"the instance is not {k.shown(rewritten.gap)}"
+            self.missing = f"the instance is not {text_of(rewritten.gap)}"
             return None
 
         return write
@@ -255,7 +257,9 @@ class Chains:
             try:
                 gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
             except NoCertificateError as error:
-                raise NoCertificateError(f"case {case.assumption}: {error}", (number, *error.path)) from None
+                raise NoCertificateError(
+                    f"case {case.assumption}: {error}", (number, *error.path), error.problem
+                ) from None
             last = read(case.steps[-1].expr if case.steps else old)
             target = read(split.expr)
             if not self.goals.zero(place, place.form(target - last)):

@@ -19,6 +19,8 @@ from typing import Any, TypeAlias
 from flint import fmpq
 
 from dpverify.ledger import bundled_specs
+from dpverify.ledger.formula import to_text
+from dpverify.ledger.formula.prefix import comparison_of, formula_of
 
 #: An expression, and a form, of the checker.
 Expr: TypeAlias = Any
@@ -79,6 +81,27 @@ def rules() -> list[dict[str, Any]]:
     """The catalogue of rules, as the checker reads it."""
     catalogue: list[dict[str, Any]] = json.loads(checker_file().with_name("rules.json").read_text())["rules"]
     return catalogue
+
+
+def prefix_of(expr: Expr) -> Any:
+    """Return an expression in the prefix format."""
+    operator, *arguments = expr
+    if operator == "letter":
+        return arguments[0]
+    if operator == "q":
+        return [operator, str(arguments[0])]
+    parts = [prefix_of(part) if isinstance(part, k.Row) else part for part in arguments]
+    return [operator, *parts] if parts else operator
+
+
+def text_of(expr: Expr) -> str:
+    """Return an expression as text, in the formula language of the records."""
+    return to_text(formula_of(prefix_of(expr)))
+
+
+def comparison_text(relation: str, gap: Expr) -> str:
+    """Return the comparison of an expression with 0 as text: ``t <= T`` for ``T - t >= 0``."""
+    return to_text(comparison_of(relation, prefix_of(gap)))
 
 
 @cache

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpverify.symbolic.certify.checker import HOLE, Expr, k, written
+from dpverify.symbolic.certify.checker import HOLE, Expr, comparison_text, k, text_of, written
 from dpverify.symbolic.certify.columns import instance_gap
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
@@ -328,8 +328,23 @@ class Rewriting:
         return self._known(place, rewritten, "instance", "rule", "sum-extend", where)
 
 
-def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]) -> list[str]:
-    """Prove the conditions of a rule's instance; those that are not."""
+class Unproven(NamedTuple):
+    """A condition of a rule's instance that is not proved."""
+
+    kind: str
+    relation: str = ""
+    expr: Expr | None = None
+
+    def __str__(self) -> str:
+        if self.expr is None:
+            return self.kind
+        if self.kind == "integer":
+            return f"{text_of(self.expr)} is an integer"
+        return comparison_text(self.relation, self.expr)
+
+
+def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]) -> list[Unproven]:
+    """Prove the conditions of a rule's instance; return those that are not proved."""
     left = []
     for kind, *args in rule.conditions:
         at = place
@@ -343,8 +358,9 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
             elif kind == "fact":
                 expr = k.put(args[1], values)
             elif kind == "integer":
-                prepare(goals, place, k.put(args[0], values))
-            if expr is not None:
+                expr = k.put(args[0], values)
+                prepare(goals, place, expr)
+            if expr is not None and kind != "integer":
                 prepare(goals, at, expr)
                 if not goals.known(at, relation, expr) and relation in (">=", ">"):
                     as_written(goals, at, expr)
@@ -352,5 +368,5 @@ def unproven(goals: Goals, place: FactList, rule: Any, values: Mapping[str, Any]
         except k.Refused:
             met = False
         if not met:
-            left.append(kind if expr is None else f"{k.shown(expr)} {relation} 0")
+            left.append(Unproven(kind, relation if isinstance(relation, str) else "", expr))
     return left

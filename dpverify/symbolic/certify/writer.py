@@ -22,7 +22,7 @@ from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.define import Recorded, Referenced
 from dpverify.symbolic.derive.integers import Hypothesis, Induction
 from dpverify.symbolic.derive.setting import Setting
-from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.derive.steps import Derivation, Step, expressions_of
 from dpverify.symbolic.derive.unnamed import is_named, renamed_letter
 from dpverify.symbolic.prove.certificate import solve
 from dpverify.symbolic.rules.base import substitute
@@ -230,7 +230,7 @@ class Writer:
         for expr in (*(value for value in values.values() if isinstance(value, k.Row)), *sides):
             prepare(self.goals, place, expr)
         if left := unproven(self.goals, place, rule, values):
-            raise NoCertificateError(f"{name}: not proven: {'; '.join(left)}")
+            raise NoCertificateError(f"{name}: not proven: {'; '.join(map(str, left))}")
         if not place.fact(rule.relation, gap, "instance", kind, name, values):
             raise NoCertificateError(f"{name}: {place.refusal}")
 
@@ -326,9 +326,7 @@ def _parts(expr: Expr) -> Iterator[Expr]:
 
 def symbols_of(derivation: Derivation) -> list[Any]:
     """The letters of a derivation."""
-    from dpverify.symbolic.derive.derivation import _all_expressions
-
-    expressions = (derivation.start, *derivation.assumptions, *_all_expressions(derivation.steps))
+    expressions = (derivation.start, *derivation.assumptions, *expressions_of(derivation.steps))
     symbols = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
     return sorted(symbols, key=str)
 

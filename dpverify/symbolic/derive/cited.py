@@ -11,9 +11,8 @@ import sympy
 from dpverify.ledger.statements import Reference
 from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.define import Recorded, Referenced
-from dpverify.symbolic.derive.derivation import Derivation, Premise
 from dpverify.symbolic.derive.preparation import values_of, without_local_values
-from dpverify.symbolic.derive.steps import DerivationError, names_of, symbol_conditions
+from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, names_of, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVector, substitute

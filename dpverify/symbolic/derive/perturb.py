@@ -30,7 +30,7 @@ class Perturbation:
     def judged(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
         """Whether the faulty chain is refused, at a point or since it has no certificate, and why; else its slack."""
         from dpverify.symbolic.certify.certificates import Certificate
-        from dpverify.symbolic.elaborate.examination import judged
+        from dpverify.symbolic.certify.judge import judged
 
         result = judged(self.derivation, Certificate(None), _POINTS, seed)
         for number, step in enumerate(result.steps):

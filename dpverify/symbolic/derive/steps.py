@@ -213,3 +213,14 @@ def chained(relations: Any) -> Relation:
     if len(directions) > 1:
         raise DerivationError("a chain of steps has both <= and >=: its ends are not comparable.")
     return directions.pop() if directions else "="
+
+
+def expressions_of(links: tuple[Link, ...]) -> list[Any]:
+    """Return all expressions of a chain, and the assumptions of its cases."""
+    expressions: list[Any] = []
+    for link in links:
+        expressions.append(link.expr)
+        if isinstance(link, Cases):
+            for case in link.cases:
+                expressions += [case.assumption, *expressions_of(case.steps)]
+    return expressions

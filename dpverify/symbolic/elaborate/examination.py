@@ -7,7 +7,6 @@ the records.
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,23 +16,19 @@ import sympy
 
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.proofs.chains import ChainLine, parse_chain
-from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
-from dpverify.symbolic.certify.writer import symbols_of
-from dpverify.symbolic.derive.conclude import Conclusion, compare_with, letters_of_citations
+from dpverify.symbolic.certify.judge import AFTER, LinkReport, is_granted, link_reports, setting_of
+from dpverify.symbolic.derive.conclude import Conclusion, compare_with
 from dpverify.symbolic.derive.define import reworded
-from dpverify.symbolic.derive.derivation import Checker, is_granted
 from dpverify.symbolic.derive.preparation import prepared
-from dpverify.symbolic.derive.setting import Setting, check_shown, evaluate_step, shown_relations
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Link, Step
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
 from dpverify.symbolic.elaborate.formulas import is_guard, text_of
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.elaborate.steps import says
 from dpverify.symbolic.expressions.translation import sympy_conditions
-from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Condition, ForAll, Holds, Instance, IsInteger, Rule
 
@@ -73,23 +68,28 @@ def examine(statement: Statement, points: int = POINTS) -> Examined:
             return Examined(statement, derivation, certificate.data, (), given, compare_with(derivation, full))
         except k.Refused as error:
             refusal = f"the checker refuses the certificate: {error}"
-    problems = tuple(problems_of(full, derivation, points)) or (f"no certificate: {refusal}",)
+    problems = tuple(problems_of(full, derivation, certificate, points)) or (f"no certificate: {refusal}",)
     return Examined(statement, derivation, None, problems)
 
 
-def problems_of(statement: Statement, derivation: Derivation, points: int) -> Iterator[str]:
-    """Yield what is wrong with the lines of a chain, and with its last expression: sympy and sample points say so."""
+def problems_of(statement: Statement, derivation: Derivation, certificate: Certificate, points: int) -> Iterator[str]:
+    """Yield why there is no certificate: the line that fails, later lines that points refute, the last expression."""
     try:
         clean = prepared(derivation)
-        checker = Checker(clean)
-        shown = shown_relations(clean)
-        setting = Setting(clean.variables, checker.symbols, clean.assumptions, points, 0, shown)
-        numbers = iter(_numbers(statement))
-        wrong = list(_wrong_links(clean.start, clean.steps, numbers, checker, setting))
+        setting = setting_of(clean, points, 0)
     except DerivationError as error:
-        wrong = [str(error)]
-    yield from wrong
-    if not wrong:
+        yield str(error)
+        return
+    lines = iter(_numbers(statement))
+    has_problem = False
+    for report in link_reports(clean, certificate, setting):
+        if isinstance(report.link, Step) and is_guard(report.link):
+            continue
+        line = next(lines)
+        if problem := link_problem(clean, report):
+            has_problem = True
+            yield f"line {line.number}: {line.text}: {problem}"
+    if not has_problem:
         conclusion = compare_with(derivation, statement)
         if conclusion.relation not in {"equal", "weaker"}:
             why = f": {conclusion.reason}" if conclusion.reason else ""
@@ -111,126 +111,22 @@ def _numbers(statement: Statement) -> Iterator[ChainLine]:
     return walked(parse_chain(proof.chain).lines)
 
 
-def _wrong_links(old: Any, links: Any, lines: Iterator[ChainLine], checker: Checker, setting: Setting) -> Iterator[str]:
-    for link in links:
-        if isinstance(link, Cases):
-            for case in link.cases:
-                yield from _wrong_links(old, case.steps, lines, checker, setting.narrowed(case.assumption))
-            line = next(lines)
-            results = checker.cases(old, link, setting, "")
-            if results[-1].status != "proved":
-                yield f"line {line.number}: {line.text}: {results[-1].note}"
-        elif not is_guard(link):
-            line = next(lines)
-            if problem := step_problem(old, link, checker, setting):
-                yield f"line {line.number}: {line.text}: {problem}"
-        old = link.expr
+def link_problem(clean: Derivation, report: LinkReport) -> str:
+    """Return why a link is not proved, and a point of the domain where it is false if one is known; empty if it holds.
 
-
-def step_problem(old: Any, step: Step, checker: Checker, setting: Setting) -> str:
-    """Why a step is not proven, and a point of the domain where it is false if one is known; empty if it holds."""
-    instance = None if step.rule == ALGEBRA else checker.instance(step)
-    seen = evaluate_step(old, step.expr, step.relation, setting)
-    reason = checker.reason(old, step, instance, setting)
-    parts = [reason]
-    if reason and instance is not None and step.rule != PREMISE:
-        parts = [f"{step.rule} says {says(instance)}", reason]
-    if seen.violation:
-        parts.append(f"false {seen.violation.removesuffix(' is false')}")
-    elif seen.undefined:
-        parts.append(f"without a value {seen.undefined}")
-    return "; ".join(part.removesuffix(".") for part in parts if part)
-
-
-Path = tuple[int, ...]
-
-
-def judged(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
-    """What a certificate, or the reason why there is none, and some points of the domain say of each step.
-
-    A step is ``proved`` (written in a certificate, and not violated at any point), ``checked`` (not violated at any
-    point, but not proved), ``undecided`` (nothing known, or a side without a value at a point) or ``fails`` (certainly
-    violated at a point). A malformed derivation raises a `DerivationError`.
+    Of the links after the one that fails, only what points say.
     """
-    clean = prepared(derivation)
-    _ = clean.relation, letters_of_citations(clean)
-    if clean.shown:
-        check_shown(clean, Facts().given(clean.assumptions))
-    relations = shown_relations(clean)
-    setting = Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, relations)
-    chain = _Chain(clean, certificate)
-    start = StepResult(
-        expression=str(clean.start),
-        latex=sympy.latex(clean.start),
-        relation="",
-        rule="start",
-        status="proved",
-        note="the expression to be bounded",
-    )
-    results = [start, *chain.links(clean.start, clean.steps, setting, (), "")]
-    found = len(setting.points.found)
-    note = "" if setting.points.enough else f"only {found} of {points} points met the assumptions"
-    if certificate.data is None and not certificate.path:
-        note = note or certificate.reason
-    complete = not note and all(step.status == "proved" for step in results)
-    return DerivationResult(name=clean.name, whose=clean.whose, steps=results, complete=complete, note=note)
-
-
-@dataclass(frozen=True)
-class _Chain:
-    """Judges the links of a chain, which is prepared."""
-
-    derivation: Derivation
-    certificate: Certificate
-
-    def links(self, old: Any, links: tuple[Link, ...], setting: Setting, around: Path, prefix: str) -> list[StepResult]:
-        """Judge a chain from an expression on."""
-        results: list[StepResult] = []
-        for number, link in enumerate(links):
-            path = (*around, number)
-            for case_number, case in enumerate(link.cases if isinstance(link, Cases) else ()):
-                inside = setting.narrowed(case.assumption)
-                label = f"{prefix}case {case.assumption}: "
-                results += self.links(old, case.steps, inside, (*path, case_number), label)
-            results.append(self.link(old, link, setting, path, prefix))
-            old = link.expr
-        return results
-
-    def link(self, old: Any, link: Link, setting: Setting, path: Path, prefix: str) -> StepResult:
-        """Judge one step, or the end of a split."""
-        reason = self.why_not_proved(path)
-        seen = evaluate_step(old, link.expr, link.relation, setting)
-        status: StepStatus = "checked" if reason else "proved"
-        if seen.violation and (reason or not is_granted(self.derivation, link)):
-            status = "fails"
-            reason = seen.violation
-        elif seen.undefined:
-            status = "undecided"
-            reason = f"without a value {seen.undefined}"
-        elif isinstance(link, Step) and (frozen := setting.frozen(old, link.expr)):
-            status = "undecided"
-            reason = f"every point has the same {', '.join(frozen)}"
-        elif isinstance(link, Step) and not setting.points.enough:
-            status = "undecided"
-            reason = f"only {len(setting.points.found)} points meet the assumptions"
-        return StepResult(
-            expression=str(link.expr),
-            latex=sympy.latex(link.expr),
-            relation=link.relation,
-            rule=link.rule if isinstance(link, Step) else "cases",
-            premises=list(link.premises) if isinstance(link, Step) else [],
-            status=status,
-            points=seen.evaluated,
-            slack=seen.slack,
-            note="; ".join(filter(None, (prefix + link.note, reason))),
-        )
-
-    def why_not_proved(self, path: Path) -> str:
-        """Why a link is not written in the certificate; empty if it is."""
-        failing = self.certificate.path
-        if self.certificate.data is not None or not failing or (*path, math.inf) < (*failing, math.inf):
-            return ""
-        return self.certificate.reason if path == failing else "after a step that is not proved"
+    parts = []
+    link = report.link
+    if report.unproved and report.unproved != AFTER:
+        if isinstance(link, Step) and link.rule not in (ALGEBRA, PREMISE):
+            parts.append(f"{link.rule} says {says(CATALOGUE[link.rule].instance(link.where))}")
+        parts.append(report.unproved)
+    if report.values.violation and (report.unproved or not is_granted(clean, link)):
+        parts.append(f"false {report.values.violation.removesuffix(' is false')}")
+    elif report.values.undefined:
+        parts.append(f"without a value {report.values.undefined}")
+    return "; ".join(part.removesuffix(".") for part in parts)
 
 
 WIDTH = 100

@@ -15,11 +15,11 @@ from dpverify.ledger.errors import suggest
 from dpverify.ledger.formula import FormulaError, parse_relation, to_text
 from dpverify.ledger.proofs.book import GivenPremise
 from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
+from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.integers import Hypothesis
-from dpverify.symbolic.derive.matching import Move, justified
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, Link, Premise, Step
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, DerivationError, Link, Premise, Step
 from dpverify.symbolic.elaborate.formulas import ProofError, text_of
 from dpverify.symbolic.elaborate.letters import Letters, only_used, read_conditions
 from dpverify.symbolic.elaborate.unification import Where, differences, unify
@@ -159,7 +159,7 @@ class Elaborator:
             known = ", ".join(sorted(rule.variables))
             raise self.error(line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}")
         sides = Instance(rule.says.lhs, rule.says.relation, rule.says.rhs)
-        candidate = self._chosen(sides, rule.variables, given, context, old, new, line, rule.instance)
+        candidate = self._chosen(sides, rule.variables, given, context, old, new, line, rule)
         if candidate is None:
             if given.keys() == rule.variables:  # the place is looked for by the value of its sides
                 return Step(new, line.relation, rule.name, given, note=line.note, context=context)
@@ -267,23 +267,30 @@ class Elaborator:
         old: Any,
         new: Any,
         line: ChainLine,
-        instance: Callable[[Where], Instance] | None,
+        rule: Rule | None,
     ) -> Candidate | None:
         """The instance that fits; of several the one whose conditions are proven."""
         candidates = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
-        if not candidates and instance is not None:
+        if not candidates and rule is not None:
             candidates = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
-        if len(candidates) < 2 or instance is None:
+        if len(candidates) < 2 or rule is None:
             return candidates[0] if candidates else None
-        facts = Facts().given(self.letters.conditions)
         for candidate in candidates:
-            known = facts, self.letters.variables, lambda _: False
-            if not justified(Move(old, new, line.relation, candidate.context, *known), instance(candidate.where)):
+            if self._is_certified(old, new, line.relation, rule.name, candidate):
                 return candidate
+        facts = Facts().given(self.letters.conditions)
         # What makes the step right may be a lemma that the proof calls known: the rule's conditions decide.
         variables = self.letters.variables
-        proven = (c for c in candidates if _conditions_are_met(instance(c.where), facts, variables))
+        proven = (c for c in candidates if _conditions_are_met(rule.instance(c.where), facts, variables))
         return next(proven, candidates[0])
+
+    def _is_certified(self, old: Any, new: Any, relation: Relation, rule: str, candidate: Candidate) -> bool:
+        """Test whether a step by an instance of a rule has a certificate by itself."""
+        step = Step(new, relation, rule, dict(candidate.where), context=candidate.context)
+        try:
+            return certify_chain(self.derivation(old, (step,), (), used_only=True)).data is not None
+        except DerivationError:
+            return False
 
     def _one_sided(
         self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
@@ -323,17 +330,14 @@ class Elaborator:
 
     def fitting(self, old: Any, new: Any, relation: Relation) -> list[str]:
         """Rules, other than a mere comparison, of which an instance leads from an expression to another one."""
-        facts = Facts().given(self.letters.conditions)
-        known = facts, self.letters.variables, lambda _: False
         names = []
         for rule in CATALOGUE.values():
             if rule.name == "order" or (relation == "=" and rule.says.relation != "="):
                 continue
             try:
-                for one in islice(_candidates(rule.says, rule.variables, {}, None, old, new), 3):
-                    if not justified(Move(old, new, relation, one.context, *known), rule.instance(one.where)):
-                        names.append(rule.name)
-                        break
+                candidates = islice(_candidates(rule.says, rule.variables, {}, None, old, new), 3)
+                if any(self._is_certified(old, new, relation, rule.name, candidate) for candidate in candidates):
+                    names.append(rule.name)
             except (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError):
                 continue  # what is no instance may have no value
         return names

@@ -12,7 +12,7 @@ from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.cited import Cited
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.translation import sympy_symbols
 

@@ -11,7 +11,7 @@ from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.derive.define import known_fact
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.translation import sympy_symbols
 from tests.for_each import for_each

@@ -12,7 +12,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic import proofs
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import Range
 from dpverify.symbolic.expressions.translation import sympy_symbols
 from tests.for_each import for_each

@@ -14,7 +14,8 @@ from dpverify.harness.recorded_proof import RecordedRun
 from dpverify.harness.run.suite import Suite
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.steps import Derivation
 
 
 @cache

@@ -8,7 +8,8 @@ import pytest
 
 from dpverify.harness.run.suite import JudgedReading
 from dpverify.ledger.load import load_specs
-from dpverify.symbolic.derive.derivation import Derivation, check_derivation
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.unit.papers import derived
 from tests.unit.papers.derived import faulty_steps, found_complete

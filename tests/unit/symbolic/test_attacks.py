@@ -9,17 +9,9 @@ import pytest
 import sympy
 from sympy import Function, Lambda, Rational, Sum, Symbol, exp, oo, sqrt
 
-from dpverify.symbolic.derive import derivation as module
+from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.conclude import compare_with, conclude
-from dpverify.symbolic.derive.derivation import (
-    Case,
-    Cases,
-    Derivation,
-    DerivationError,
-    Premise,
-    Step,
-    check_derivation,
-)
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE, Moment
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Range, SetBits, Variable, integer, real
 from tests.for_each import for_each

@@ -9,8 +9,10 @@ import pytest
 from sympy import Mod, Sum, Symbol, sqrt
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.functions import Bit, Log2, Moment, PopCount
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, integer, real
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols

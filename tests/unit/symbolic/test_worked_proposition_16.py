@@ -9,8 +9,10 @@ import pytest
 from sympy import Function, Lambda, Mod, Sum, Symbol
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.functions import PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, integer, real
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols

@@ -10,9 +10,10 @@ import sympy
 from sympy import Symbol, floor
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.conclude import compare_with
-from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.derive.perturb import perturbations
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step
 from dpverify.symbolic.expressions.functions import Log2, PopCount
 from dpverify.symbolic.expressions.ranges import integer
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols

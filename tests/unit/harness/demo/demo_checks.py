@@ -30,7 +30,7 @@ from dpverify.harness import (
 )
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, Step
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import Range
 from dpverify.symbolic.expressions.translation import sympy_symbols
 

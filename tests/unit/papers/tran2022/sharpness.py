@@ -9,7 +9,8 @@ from typing import Literal
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.derivation import Derivation, conclude
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.derive.steps import Derivation
 from tests.unit.papers.derived import faulty_steps
 
 Variant = Literal["printed", "amended"]

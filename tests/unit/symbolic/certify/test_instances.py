@@ -6,8 +6,7 @@ from sympy import Integer, Symbol
 
 from dpverify.symbolic.certify.header import local_part
 from dpverify.symbolic.certify.prefix import premise_data
-from dpverify.symbolic.derive.derivation import Derivation, Step
-from dpverify.symbolic.derive.steps import Premise
+from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.rules.base import Holds
 

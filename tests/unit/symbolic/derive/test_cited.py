@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sympy import Integer, Rational, Symbol
 
+from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.cited import cite, derivations_under
-from dpverify.symbolic.derive.derivation import check_derivation
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import real
 

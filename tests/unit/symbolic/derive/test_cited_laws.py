@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sympy import Symbol, sqrt
 
+from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.functions import Moment
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, Variable, integer, real
 from tests.for_each import for_each

@@ -4,19 +4,20 @@ from dataclasses import replace
 from typing import Any
 
 import sympy
+from dpverify.symbolic.prove.monotone import direction
 from sympy import Lambda, Rational, Sum, Symbol, exp, log, sqrt
 
 from dpverify.ledger.results import Number
 from dpverify.symbolic.certify.certificates import certify_chain
-from dpverify.symbolic.derive.derivation import Case, Cases, Derivation, Step, check_derivation, premise_of
+from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.perturb import constants, perturbations, spread
+from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step, premise_of
 from dpverify.symbolic.expressions.functions import HOLE, Inner, Log2, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
 from dpverify.symbolic.prove.canonical import canonical
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.equality import are_equal, same_terms
 from dpverify.symbolic.prove.facts import Facts, Occurrence
-from dpverify.symbolic.prove.monotone import direction
 from tests.for_each import for_each
 
 x = Symbol("x", real=True)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sympy import Eq, Function, Integer, Lambda, Piecewise, Sum, Symbol
 
+from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.cited import cite, derivations_under
-from dpverify.symbolic.derive.derivation import check_derivation
 from dpverify.symbolic.derive.integers import Hypothesis, Induction, by_induction
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE

@@ -8,10 +8,10 @@ import pytest
 from sympy import Integer, Symbol
 
 from dpverify.ledger import Specs, load_specs
+from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.cited import cite, referred_to
 from dpverify.symbolic.derive.conclude import compare_with
 from dpverify.symbolic.derive.define import refer
-from dpverify.symbolic.derive.derivation import check_derivation
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
 from tests.for_each import for_each

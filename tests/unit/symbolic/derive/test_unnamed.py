@@ -4,7 +4,7 @@ from sympy import Integer, Symbol
 
 from dpverify.symbolic.certify.certificates import Book
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.derivation import Derivation, Premise, Step
+from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.derive.unnamed import renamed_letter, without_names
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, real

@@ -4,7 +4,8 @@ from typing import Any
 
 from sympy import Dummy, Integer, Lambda, Rational, Symbol
 
-from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import find_rule

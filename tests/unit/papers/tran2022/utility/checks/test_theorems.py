@@ -19,7 +19,9 @@ from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.symbolic.certify.checker import k
-from dpverify.symbolic.derive.derivation import Derivation, Step, check_derivation, conclude
+from dpverify.symbolic.certify.judge import check_derivation
+from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.elaborate.proofs import derivation_of, lemma_of
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import to_ball, to_value

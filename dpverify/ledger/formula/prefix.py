@@ -14,6 +14,7 @@ from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula
 INDICES = "ijkl"  # letters for indices of sums that dpverify made up, from the outside
 _MADE_UP = re.compile(r"idx\d*|~\d+")
 _RELATIONS: dict[str, Comparison] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "=="}
+_TURNED: dict[Comparison, Comparison] = {">=": "<=", ">": "<"}
 _RENAMED = {"inner": "dot"}
 _CONSTANTS: dict[str, Formula] = {"oo": Inf(), "-oo": Neg(Inf()), "pi": Call("pi", ())}
 _RANGES = {"sum": Sum, "integral": Integral}
@@ -128,3 +129,19 @@ def _product(values: Sequence[Formula]) -> Formula:
 
 def _times(factors: Sequence[Formula]) -> Formula:
     return reduce(lambda left, right: Bin("*", left, right), factors)
+
+
+def comparison_of(relation: str, gap: Any) -> Compare:
+    """Return the comparison of an expression with 0 as a reader would write it: ``T - t >= 0`` as ``t <= T``."""
+    sign = _RELATIONS[relation]
+    larger = PrefixReader().formula(gap)
+    subtracted: list[Formula] = []
+    while isinstance(larger, Bin) and larger.op == "-":
+        subtracted.insert(0, larger.right)
+        larger = larger.left
+    if not subtracted:
+        return Compare((sign,), (larger, Num(Fraction(0))))
+    smaller = reduce(_sum, subtracted)
+    if isinstance(smaller, Num) and not isinstance(larger, Num):
+        return Compare((sign,), (larger, smaller))
+    return Compare((_TURNED.get(sign, sign),), (smaller, larger))

@@ -1,0 +1,184 @@
+"""What a certificate and sample points say of each step of a derivation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import sympy
+from sympy.core.function import AppliedUndef
+
+from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
+from dpverify.symbolic.certify.certificates import Certificate, certify_chain
+from dpverify.symbolic.certify.writer import symbols_of
+from dpverify.symbolic.derive.conclude import letters_of_citations
+from dpverify.symbolic.derive.preparation import prepared
+from dpverify.symbolic.derive.setting import Setting, check_shown, evaluate_step, shown_relations
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Link, Premise, Step
+from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector
+from dpverify.symbolic.prove.facts import Facts
+from dpverify.symbolic.rules import find_rule
+from dpverify.symbolic.rules.base import Instance
+
+
+def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
+    """Return what the certificate of a derivation by itself, and some points of its domain, say of each step."""
+    return judged(derivation, certify_chain(derivation), points, seed)
+
+
+def judged(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
+    """Return what a certificate, or the reason why there is none, and some points of the domain say of each step.
+
+    A step is ``proved`` (written in a certificate, and not violated at any point), ``checked`` (not violated at any
+    point, but not proved), ``undecided`` (nothing known, or a side without a value at a point) or ``fails`` (certainly
+    violated at a point). A malformed derivation raises a `DerivationError`.
+    """
+    clean = prepared(derivation)
+    setting = setting_of(clean, points, seed)
+    start = StepResult(
+        expression=str(clean.start),
+        latex=sympy.latex(clean.start),
+        relation="",
+        rule="start",
+        status="proved",
+        note="the expression to be bounded",
+    )
+    results = [start, *(_result(clean, report) for report in link_reports(clean, certificate, setting))]
+    found = len(setting.points.found)
+    note = "" if setting.points.enough else f"only {found} of {points} points met the assumptions"
+    if certificate.data is None and not certificate.path:
+        note = note or certificate.reason
+    complete = not note and all(step.status == "proved" for step in results)
+    return DerivationResult(name=clean.name, whose=clean.whose, steps=results, complete=complete, note=note)
+
+
+def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
+    """Return the sample points of a prepared derivation; a `DerivationError` if it is malformed."""
+    _ = clean.relation, letters_of_citations(clean)
+    if clean.shown:
+        check_shown(clean, Facts().given(clean.assumptions))
+    for step in steps_of(clean.steps):
+        instance_of(clean, step)
+    return Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, shown_relations(clean))
+
+
+def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) -> Iterator[LinkReport]:
+    """Yield a report on each link of a prepared derivation; those of cases come before the end of their split."""
+    return _reports(certificate, clean.start, clean.steps, setting, (), "")
+
+
+AFTER = "after a step that is not proved"
+
+
+class LinkReport(NamedTuple):
+    """What the certificate and sample points say of one step, or of the end of a split into cases."""
+
+    old: Any  # the expression before it
+    link: Link
+    prefix: str  # the cases around it
+    unproved: str  # why the certificate does not contain it; empty if it does
+    values: Any  # of both sides, at sample points
+    setting: Setting
+
+
+Path = tuple[int, ...]
+
+
+def _reports(
+    certificate: Certificate, old: Any, links: tuple[Link, ...], setting: Setting, around: Path, prefix: str
+) -> Iterator[LinkReport]:
+    for number, link in enumerate(links):
+        path = (*around, number)
+        for case_number, case in enumerate(link.cases if isinstance(link, Cases) else ()):
+            inside = setting.narrowed(case.assumption)
+            label = f"{prefix}case {case.assumption}: "
+            yield from _reports(certificate, old, case.steps, inside, (*path, case_number), label)
+        values = evaluate_step(old, link.expr, link.relation, setting)
+        yield LinkReport(old, link, prefix, _why_not_proved(certificate, path), values, setting)
+        old = link.expr
+
+
+def _why_not_proved(certificate: Certificate, path: Path) -> str:
+    """Return why a link is not written in the certificate; empty if it is."""
+    failing = certificate.path
+    if certificate.data is not None or not failing or (*path, math.inf) < (*failing, math.inf):
+        return ""
+    return certificate.problem if path == failing else AFTER
+
+
+def _result(derivation: Derivation, report: LinkReport) -> StepResult:
+    """Return the verdict on a link."""
+    link = report.link
+    setting = report.setting
+    values = report.values
+    reason = report.unproved
+    status: StepStatus = "checked" if reason else "proved"
+    if values.violation and (reason or not is_granted(derivation, link)):
+        status = "fails"
+        reason = values.violation
+    elif values.undefined:
+        status = "undecided"
+        reason = f"without a value {values.undefined}"
+    elif isinstance(link, Step) and (frozen := setting.frozen(report.old, link.expr)):
+        status = "undecided"
+        reason = f"every point has the same {', '.join(frozen)}"
+    elif isinstance(link, Step) and not setting.points.enough:
+        status = "undecided"
+        reason = f"only {len(setting.points.found)} points meet the assumptions"
+    return StepResult(
+        expression=str(link.expr),
+        latex=sympy.latex(link.expr),
+        relation=link.relation,
+        rule=link.rule if isinstance(link, Step) else "cases",
+        premises=list(link.premises) if isinstance(link, Step) else [],
+        status=status,
+        points=values.evaluated,
+        slack=values.slack,
+        note="; ".join(filter(None, (report.prefix + link.note, reason))),
+    )
+
+
+def steps_of(links: tuple[Link, ...]) -> Iterator[Step]:
+    """Yield the steps of a chain, those of cases too."""
+    for link in links:
+        if isinstance(link, Step):
+            yield link
+        else:
+            for case in link.cases:
+                yield from steps_of(case.steps)
+
+
+def instance_of(derivation: Derivation, step: Step) -> Instance | None:
+    """Return the instance of the rule or premise that a step cites; None for algebra.
+
+    Raises a `DerivationError` if there is none.
+    """
+    if step.rule == ALGEBRA:
+        return None
+    try:
+        if step.rule != PREMISE:
+            return find_rule(step.rule).instance(step.where)
+        (name,) = step.premises
+        return derivation.premises[name].instance(step.where)
+    except (ValueError, KeyError) as error:
+        raise DerivationError(f"{derivation.name}: step to {step.expr}: {error}") from None
+
+
+def is_granted(derivation: Derivation, link: Link) -> bool:
+    """Whether a premise of a link is about functions or vectors that are drawn, which may break it at a point."""
+    if isinstance(link, Cases):
+        return any(is_granted(derivation, inside) for case in link.cases for inside in case.steps)
+    arbitrary = (AnyFunction, AnyVector)
+    drawn = {name for name, variable in derivation.variables.items() if isinstance(variable, arbitrary)}
+    return any(_is_given(derivation.premises[name], drawn) for name in link.premises)
+
+
+def _is_given(premise: Premise, drawn: set[str]) -> bool:
+    """Whether a premise is about what is drawn, is a fact of the literature, or rests on such a premise."""
+    if not premise.under:
+        sides = (premise.lhs, premise.rhs)
+        names = {str(part.func) for side in sides for part in side.atoms(AppliedUndef)}
+        names |= {symbol.name for side in sides for symbol in side.free_symbols}
+        return bool(names & drawn) or bool(getattr(premise, "is_given", False))
+    return any(_is_given(inner, drawn) for chain, _ in premise.under for inner in chain.premises.values())
