@@ -60,9 +60,8 @@ class DerivationCheck(Check):
         """Certify, evaluate, compare and control; a step that fails at a point is our error."""
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
             return recorded
-        from dpverify.symbolic.certify.certificates import certify_chain
         from dpverify.symbolic.certify.checker import k
-        from dpverify.symbolic.certify.judge import judged
+        from dpverify.symbolic.certify.judge import judged, of_steps
         from dpverify.symbolic.derive.cited import definitions_used, derivations_under, referred_to
         from dpverify.symbolic.derive.conclude import compare_with
         from dpverify.symbolic.derive.define import reworded
@@ -72,10 +71,7 @@ class DerivationCheck(Check):
         statement = reworded(context.statement)
         derivation = self.build(statement)
         certificate = _accepted(context, statement, derivation)
-        steps = certificate  # of a chain that does not reach the claim, the steps may still be proved
-        if certificate.data is None and not certificate.path:
-            steps = certify_chain(derivation)
-        checked = judged(derivation, steps, context.budget.points, context.seed)
+        checked = judged(derivation, of_steps(derivation, certificate), context.budget.points, context.seed)
         conclusion = compare_with(derivation, statement)
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing else []

@@ -119,7 +119,7 @@ class Chains:
         """Write a step by a rule or a premise: in some place of the expression, or as a multiple of its sides."""
         before = read(old)
         after = read(step.expr)
-        why = "no place for the rule is found"
+        why = "the rule's sides are not found in the two expressions"
         for held, put, way in self._sides(step):
             if step.relation == "=" and way:
                 continue

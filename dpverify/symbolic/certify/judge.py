@@ -24,6 +24,7 @@ from dpverify.symbolic.rules.base import Instance
 
 def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
     """Return what the certificate of a derivation by itself, and some points of its domain, say of each step."""
+    check_form(prepared(derivation))
     return judged(derivation, certify_chain(derivation), points, seed)
 
 
@@ -54,13 +55,26 @@ def judged(derivation: Derivation, certificate: Certificate, points: int, seed: 
 
 
 def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
-    """Return the sample points of a prepared derivation; a `DerivationError` if it is malformed."""
+    """Return the sample points of a prepared derivation; raise a `DerivationError` if it is malformed."""
+    check_form(clean)
+    return Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, shown_relations(clean))
+
+
+def of_steps(derivation: Derivation, certificate: Certificate) -> Certificate:
+    """Return the certificate of the steps of a derivation: if they do not reach the claim, they may still be proved."""
+    if certificate.data is None and not certificate.path:
+        return certify_chain(derivation)
+    return certificate
+
+
+def check_form(clean: Derivation) -> None:
+    """Raise a `DerivationError` if a prepared derivation is malformed, or uses a fact that is not proved."""
     _ = clean.relation, letters_of_citations(clean)
+    _ = shown_relations(clean)
     if clean.shown:
         check_shown(clean, Facts().given(clean.assumptions))
     for step in steps_of(clean.steps):
         instance_of(clean, step)
-    return Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, shown_relations(clean))
 
 
 def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) -> Iterator[LinkReport]:
@@ -101,8 +115,8 @@ def _reports(
 
 def _why_not_proved(certificate: Certificate, path: Path) -> str:
     """Return why a link is not written in the certificate; empty if it is."""
-    failing = certificate.path
-    if certificate.data is not None or not failing or (*path, math.inf) < (*failing, math.inf):
+    failing = certificate.path or (0,)
+    if certificate.data is not None or not certificate.problem or (*path, math.inf) < (*failing, math.inf):
         return ""
     return certificate.problem if path == failing else AFTER
 

@@ -20,7 +20,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
-from dpverify.symbolic.certify.judge import AFTER, LinkReport, is_granted, link_reports, setting_of
+from dpverify.symbolic.certify.judge import AFTER, LinkReport, is_granted, link_reports, of_steps, setting_of
 from dpverify.symbolic.derive.conclude import Conclusion, compare_with
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.derive.preparation import prepared
@@ -82,7 +82,7 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
         return
     lines = iter(_numbers(statement))
     has_problem = False
-    for report in link_reports(clean, certificate, setting):
+    for report in link_reports(clean, of_steps(derivation, certificate), setting):
         if isinstance(report.link, Step) and is_guard(report.link):
             continue
         line = next(lines)

@@ -13,8 +13,7 @@ from dpverify.symbolic.exact.numbers import EvaluationError, compare, to_value
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.expressions.translation import compile_expr
 from dpverify.symbolic.prove.equality import are_equal
-from dpverify.symbolic.prove.facts import Facts, Occurrence
-from dpverify.symbolic.prove.monotone import direction
+from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 from tests.for_each import for_each
 
@@ -94,28 +93,6 @@ def test_no_sign_is_proven_that_a_point_refutes(seed: int) -> None:
                     continue
                 assert answer is not False, f"{expr} under {facts} at {env}"
     assert proven > 30, "the test must not be empty"
-
-
-@for_each("seed", range(3))
-def test_no_direction_is_proven_that_two_points_refute(seed: int) -> None:
-    proven = 0
-    for expr, facts, points in cases(100 + seed, 60):
-        moves = direction(expr, x, Occurrence(facts))
-        if moves is None or x not in expr.free_symbols:
-            continue
-        proven += 1
-        for first in points:
-            for second in points[:8]:
-                low, high = sorted((first["x"], second["x"]))
-                ends = [{**first, "x": end} for end in (low, high)]
-                if not all(inside(facts, env) for env in ends):
-                    continue
-                try:
-                    a, b = (value(expr, env) for env in ends)
-                except EvaluationError:
-                    continue
-                assert compare(a, "<=" if moves >= 0 else ">=", b) is not False, f"{expr} in x under {facts}"
-    assert proven > 5, "the test must not be empty"
 
 
 @for_each("seed", range(3))

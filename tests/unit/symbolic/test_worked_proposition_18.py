@@ -14,7 +14,7 @@ from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step
-from dpverify.symbolic.expressions.functions import Log2, PopCount
+from dpverify.symbolic.expressions.functions import HOLE, Log2, PopCount
 from dpverify.symbolic.expressions.ranges import integer
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
 
@@ -50,7 +50,8 @@ def build(statement: Statement) -> Derivation:
     one = Case(
         v <= 0,
         (
-            Step(1 + digits, "<=", "order", {"a": PopCount(v), "b": 0}),
+            Step(1 + digits + Log2(v + 1), "<=", "popcount-log2", {"n": v}),
+            Step(1 + digits, "<=", "order", {"a": v, "b": 0}, context=1 + digits + Log2(HOLE + 1)),
             Step(bound, "<=", "drop-nonnegative", {"a": 1 + digits, "b": 1 + digits}),
         ),
     )

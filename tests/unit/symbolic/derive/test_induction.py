@@ -61,6 +61,23 @@ def use(premise: Premise, where: dict[str, Any], last: Any = n, given: tuple[Any
     return chain(total(last), Step(factored(last), "=", "premise", where, ("sum",)), given=given, sum=premise)
 
 
+def odd(last: Any) -> Any:
+    return Sum(2 * i - 1, (i, 1, last))
+
+
+ODD = Hypothesis(odd(n), "=", n**2, letter=n)  # which is proved by induction only
+ODD_BASE = chain(odd(0), Step(Integer(0), "="))
+
+
+def odd_step(given: tuple[Any, ...] = ()) -> Derivation:
+    here = Step(n**2 + 2 * n + 1, "=", "premise", {}, ("hypothesis",))
+    return chain(odd(n + 1), split(2 * i - 1), here, Step((n + 1) ** 2, "="), given=given, hypothesis=ODD)
+
+
+def use_odd(premise: Premise, where: dict[str, Any], last: Any = n, given: tuple[Any, ...] = ()) -> Derivation:
+    return chain(odd(last), Step(last**2, "=", "premise", where, ("sum",)), given=given, sum=premise)
+
+
 def test_an_induction_is_a_premise_that_takes_nothing_for_granted() -> None:
     whole = use(by_induction(n, 0, base=BASE, step=step_by()), {"n": n + 2}, n + 2)
     assert [name for name, _ in derivations_under(whole)] == ["sum", "sum"]
@@ -68,17 +85,18 @@ def test_an_induction_is_a_premise_that_takes_nothing_for_granted() -> None:
 
 
 def test_it_holds_from_its_start_on_and_for_whole_numbers() -> None:
-    late = by_induction(n, 3, base=chain(total(3), Step(factored(3), "=")), step=step_by())
-    assert not check_derivation(use(late, {}), 30).complete
-    assert check_derivation(use(late, {}, given=(n >= 3,)), 30).complete
+    late = by_induction(n, 3, base=chain(odd(3), Step(Integer(9), "=")), step=odd_step())
+    assert not check_derivation(use_odd(late, {}), 30).complete
+    assert check_derivation(use_odd(late, {}, given=(n >= 3,)), 30).complete
 
 
 def test_the_conclusion_may_not_be_used_below_its_start() -> None:
-    premise = by_induction(n, 0, base=BASE, step=step_by())
     m = Symbol("m", integer=True)
-    below = Derivation("below", "ours", {**VARIABLES, "m": integer(0, 9)}, (), total(m),
-                       (Step(factored(m), "=", "premise", {"n": m}, ("sum",)),), {"sum": premise})  # fmt: skip
+    odd_numbers = by_induction(n, 0, base=ODD_BASE, step=odd_step())
+    below = Derivation("below", "ours", {**VARIABLES, "m": integer(0, 9)}, (), odd(m),
+                       (Step(m**2, "=", "premise", {"n": m}, ("sum",)),), {"sum": odd_numbers})  # fmt: skip
     assert not check_derivation(below, 30).complete
+    premise = by_induction(n, 0, base=BASE, step=step_by())
     with pytest.raises(DerivationError, match="not declared"):
         check_derivation(use(premise, {"n": Symbol("y", real=True)}, Symbol("y", real=True)), 30)
 
@@ -89,9 +107,10 @@ def test_with_a_last_number_the_step_may_assume_that_the_next_one_is_no_larger()
     premise = by_induction(n, 0, base=BASE, step=step, last=k)
     assert [str(condition) for condition in premise.conditions][:3] == ["n is an integer", "n >= 0", "n <= k"]
     declared = {**VARIABLES, "k": integer(0, 9)}
-    assert not check_derivation(replace(use(premise, {}), variables=declared), 30).complete
-    assert check_derivation(replace(use(premise, {}, given=(n <= k,)), variables=declared), 30).complete
-    above = use(premise, {"n": k + 1}, k + 1, given=(k >= 0,))
+    odd_numbers = by_induction(n, 0, base=ODD_BASE, step=odd_step((n + 1 <= k,)), last=k)
+    assert not check_derivation(replace(use_odd(odd_numbers, {}), variables=declared), 30).complete
+    assert check_derivation(replace(use_odd(odd_numbers, {}, given=(n <= k,)), variables=declared), 30).complete
+    above = use_odd(odd_numbers, {"n": k + 1}, k + 1, given=(k >= 0,))
     assert not check_derivation(replace(above, variables=declared), 30).complete
     for last in (None, k + 1, n, n + 1):
         with pytest.raises(DerivationError):
