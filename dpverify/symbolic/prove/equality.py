@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
-from dpverify.symbolic.prove.canonical import canonical, common_denominator, depth_of, expanded
+from dpverify.symbolic.prove.canonical import canonical, common_denominator, expanded
 from dpverify.symbolic.prove.facts import Facts, symbols_of, witnessed
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
@@ -80,31 +80,6 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
             result = within(_SECONDS, partial(transform, plain))
             if result is not None:
                 yield result
-
-
-def equal_termwise(left: Any, right: Any, facts: Facts) -> bool:
-    """Whether two expressions are equal once sums over one range are one where their terms are proven equal.
-
-    It sees what `are_equal` does not, which takes factors out of one sum that it may not find in another.
-    """
-    difference = left - right
-    if (
-        not difference.has(sympy.Sum)
-        or difference.has(sympy.Integral, sympy.nan, sympy.zoo)
-        or depth_of(difference) > 1
-    ):
-        return False
-    normal_form = difference.replace(lambda e: isinstance(e, sympy.Sum), _with_own_index)
-    return bool(expanded(_closed(normal_form, facts)) == 0)
-
-
-_TERM = sympy.Dummy("term", integer=True)  # the index of a sum as it is written: no letter of the facts, of any sign
-
-
-def _with_own_index(node: Any) -> Any:
-    """The same sum, its terms as they stand."""
-    index, lo, hi = node.limits[0]
-    return sympy.Sum(node.function.xreplace({index: _TERM}), (_TERM, lo, hi))
 
 
 def _closed(expr: Any, facts: Facts) -> Any:

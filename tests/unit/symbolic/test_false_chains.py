@@ -300,7 +300,7 @@ def test_a_premise_that_is_missing_or_says_less(make_statement: Any) -> None:
     cited = Step(q**2, "<=", "premise", {}, ("x:claim",))
     with pytest.raises(DerivationError, match="x:claim"):
         check_derivation(chain(q, cited))
-    outside = chain(q, cited, premises={"x:claim": premise_of(claim)})
+    outside = chain(q, replace(cited, where={"q": q}), premises={"x:claim": premise_of(claim)})
     assert "not proven: q >= 1" in check_derivation(outside, points=20).steps[1].note
     inside = chain(q, replace(cited, where={"q": q}), given=[q >= 1], premises={"x:claim": premise_of(claim)})
     assert check_derivation(inside, points=20).complete

@@ -87,7 +87,8 @@ def test_an_induction_is_a_premise_that_takes_nothing_for_granted() -> None:
 def test_it_holds_from_its_start_on_and_for_whole_numbers() -> None:
     late = by_induction(n, 3, base=chain(odd(3), Step(Integer(9), "=")), step=odd_step())
     assert not check_derivation(use_odd(late, {}), 30).complete
-    assert check_derivation(use_odd(late, {}, given=(n >= 3,)), 30).complete
+    early = by_induction(n, 0, base=ODD_BASE, step=odd_step())
+    assert check_derivation(use_odd(early, {}), 30).complete
 
 
 def test_the_conclusion_may_not_be_used_below_its_start() -> None:
@@ -107,7 +108,8 @@ def test_with_a_last_number_the_step_may_assume_that_the_next_one_is_no_larger()
     premise = by_induction(n, 0, base=BASE, step=step, last=k)
     assert [str(condition) for condition in premise.conditions][:3] == ["n is an integer", "n >= 0", "n <= k"]
     declared = {**VARIABLES, "k": integer(0, 9)}
-    odd_numbers = by_induction(n, 0, base=ODD_BASE, step=odd_step((n + 1 <= k,)), last=k)
+    odd_bounded = replace(odd_step((n + 1 <= k,)), variables=declared)
+    odd_numbers = by_induction(n, 0, base=replace(ODD_BASE, variables=declared), step=odd_bounded, last=k)
     assert not check_derivation(replace(use_odd(odd_numbers, {}), variables=declared), 30).complete
     assert check_derivation(replace(use_odd(odd_numbers, {}, given=(n <= k,)), variables=declared), 30).complete
     above = use_odd(odd_numbers, {"n": k + 1}, k + 1, given=(k >= 0,))
