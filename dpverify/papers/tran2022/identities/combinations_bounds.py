@@ -59,7 +59,7 @@ FullStart = Literal["gradient", "zero"]  # g_1 of Lemma 11's proof: grad F(w_1) 
 def paper_functions(
     ordering: Ordering, alpha: Exact, *, full_start: FullStart = "gradient", before_first: Literal[0, 1] = 0
 ) -> dict[str, Function]:
-    """Give the functions that the paper declares before equation 2, by the names of ``[functions.*]``."""
+    """Return the functions that the paper declares before equation 2, by the names of ``[functions.*]``."""
     beta, weight = to_value(1 - alpha), to_value(alpha)
 
     def anchor_grad(t: Any) -> Combination:
@@ -144,7 +144,7 @@ WindowSum: TypeAlias = Callable[[str, int, int], Combination]  # From a family a
 
 
 def window_sum(alpha: Fraction) -> WindowSum:
-    """Give ``sum over [y, z] in COMPOSE(a, b) of (1-alpha)**(b - z) F_[y,z]`` for any family and interval."""
+    """Return ``sum over [y, z] in COMPOSE(a, b) of (1-alpha)**(b - z) F_[y,z]`` for any family and interval."""
     beta = to_value(1 - alpha)
 
     def over_nodes(family: str, a: int, b: int) -> Combination:

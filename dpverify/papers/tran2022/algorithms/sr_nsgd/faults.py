@@ -45,7 +45,7 @@ class SrFault:
     missing: tuple[Family, int, int] | None = None  # family, first and last step of a node that is left out
 
     def noise(self, tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
-        """Give the wrong m^_t - m_t, in place of ``sr_nsgd.noise.noise_from_tape``; row t - 1 is step t."""
+        """Return the wrong m^_t - m_t, in place of ``sr_nsgd.noise.noise_from_tape``; row t - 1 is step t."""
         tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
         if self.missing is not None:
             family, y, z = self.missing

@@ -91,7 +91,7 @@ def tape_row(f: int, k: int, t: int, N: int, K: int) -> int:
 
 @inner_kernel
 def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
-    """Give the standard deviation of a node of family f that ends at t."""
+    """Return the standard deviation of a node of family f that ends at t."""
     if f == G:
         return float(deviations[G_FIRST] if t <= 2 * N else deviations[G_LATER])
     return float(deviations[OF_DELTA] if f == DELTA else deviations[OF_R])

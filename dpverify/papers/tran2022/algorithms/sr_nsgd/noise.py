@@ -42,7 +42,7 @@ from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELT
 
 @kernel
 def is_drawn(f: int, k: int, t: int, N: int, K: int) -> bool:
-    """Whether some step reads the node [t - 2^k + 1, t] of family f; ``2^k`` divides t, and K is floor(log2 N)."""
+    """Return whether some step reads the node [t - 2^k + 1, t] of family f; ``2^k`` divides t, and K is floor(log2 N)."""
     if f == R:
         return k == level(t)
     return k <= K and (f == G or t - (1 << k) >= N)

@@ -101,7 +101,7 @@ class TreeNoise:
         return self._drawn - self._rows + self._row
 
     def step(self, out: Vector | None = None) -> Vector:
-        """Give the noise of the next step, shape (d,), in ``out`` if that is given; an ArgumentError after T steps."""
+        """Return the noise of the next step, shape (d,), in ``out`` if that is given; an ArgumentError after T steps."""
         if self._row == self._rows:
             self._refill()
         row: Vector = self._block[self._row]

@@ -33,7 +33,7 @@ BLOCK = 16384
 
 @kernel
 def decays(alpha: float) -> Vector:
-    """Give ``(1 - alpha)^(2^k)`` for each level k, shape (LEVELS,)."""
+    """Return ``(1 - alpha)^(2^k)`` for each level k, shape (LEVELS,)."""
     out, power = np.empty(LEVELS), 1.0 - alpha
     for k in range(out.shape[0]):
         out[k] = power

@@ -59,7 +59,7 @@ def _last_steps(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _loop(point: Point, ends: tuple[int, int]) -> Outcome:
-    """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
+    """Return whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
     n = int(point["N"])
     steps = int(point["T"])
     visited = list(box_indices.epoch_loop(steps, n, ends[0], n + ends[1]))
@@ -74,7 +74,7 @@ def _a_largest(point: Point, as_remainder: bool) -> Outcome:
 
 
 def _recursion(point: Point, skip: int) -> Outcome:
-    """Whether the intervals follow on one another from a to b."""
+    """Return whether the intervals follow on one another from a to b."""
     a = int(point["a"])
     b = int(point["b"])
     expected = a
@@ -99,7 +99,7 @@ def _node_range(point: Point, without_top: bool) -> Outcome:
 
 
 def _delta_available(point: Point, first: int) -> Outcome:
-    """Whether every Delta node of the windows begins after step N and ends by step t."""
+    """Return whether every Delta node of the windows begins after step N and ends by step t."""
     n = int(point["N"])
     t = int(point["t"])
     for a, b in box_indices.windows_read(t, n, first):
@@ -134,7 +134,7 @@ def _loop_windows(point: Point, first: int) -> Outcome:
 
 
 def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
-    """Whether the anchor exists, is the iterate at the epoch's first step, and is known at every step of the epoch."""
+    """Return whether the anchor exists, is the iterate at the epoch's first step, and is known at every step of the epoch."""
     epochs = cast(box_indices.Epochs, statement.reading["epochs"])
     n = int(point["N"])
     q = int(point["q"])
@@ -156,7 +156,7 @@ def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
 
 
 def _order_exists(point: Point, ahead: bool) -> Outcome:
-    """Whether the lines of a run of t steps can be done in some order."""
+    """Return whether the lines of a run of t steps can be done in some order."""
     try:
         order = list(graphlib.TopologicalSorter(box_indices.dependencies(int(point["t"]), ahead=ahead)).static_order())
     except graphlib.CycleError as error:
@@ -165,7 +165,7 @@ def _order_exists(point: Point, ahead: bool) -> Outcome:
 
 
 def _noise_named(point: Point, drawn: str) -> Outcome:
-    """Whether the noise that Algorithm 5 adds to f_i has been drawn under its name."""
+    """Return whether the noise that Algorithm 5 adds to f_i has been drawn under its name."""
     drawn_names = {"zeta_1"}
     for i in range(2, int(point["K"]) + 1):
         drawn_names.add(drawn.replace("_i", f"_{i}"))

@@ -54,7 +54,7 @@ class IdentityFault:
     ordering: str = ""  # the only ordering under which it is a fault; empty for all
 
     def applies(self, statement: Statement) -> bool:
-        """Whether it is a fault under the statement's reading; a corrected side may not have the text to be changed."""
+        """Return whether it is a fault under the statement's reading; a corrected side may not have the text to be changed."""
         absent = (
             statement.variant == "amended"
             and statement.rhs is not None
@@ -90,7 +90,7 @@ class IdentityCheck(Check):
     method: ClassVar[Method] = "exhaustive"
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether both sides are formulas."""
+        """Return whether both sides are formulas."""
         return statement.lhs is not None and statement.rhs is not None
 
     def cost(self, context: Context) -> float:

@@ -141,7 +141,7 @@ def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
 
 
 def _has_mean_zero(difference: Combination, ordering: Ordering) -> bool:
-    """Whether the coefficients add up to 0 at each anchor, none of which is later than the epoch that draws.
+    """Return whether the coefficients add up to 0 at each anchor, none of which is later than the epoch that draws.
 
     Such an anchor is independent of the order of that epoch, so that every gradient there has the full gradient as its
     mean. The steps all draw different examples here, numbered like the steps.
