@@ -177,7 +177,7 @@ def absorb(
     rings: NDArray[np.float64],
     prefixes: NDArray[np.float64],
 ) -> int:
-    """Process the nodes of family f that end at t, as ``reconstruct_steps`` does for H; return the number of additions."""
+    """Process the nodes of family f that end at t, as ``reconstruct_steps`` for H; return the number of additions."""
     N = rings.shape[1] - 1
     d = rings.shape[2]
     top = min(level(t), K)

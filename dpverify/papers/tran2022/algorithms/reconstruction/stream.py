@@ -316,7 +316,7 @@ def reconstruct(
 def reconstruct_with(
     nodes: Nodes, steps: int, d: int, examples: int, constants: StreamConstants, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
-    """Do what ``reconstruct`` does, with constants that may contain a planted fault; the caller checks the arguments."""
+    """Do what ``reconstruct`` does, with constants that may have a planted fault; the caller checks the arguments."""
     adds = np.empty(steps, dtype=np.int64)
     state = new_state(examples, steps, d)
     around = out is not None and out.size >= LARGE and d >= LONG
