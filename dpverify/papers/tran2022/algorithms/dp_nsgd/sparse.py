@@ -35,7 +35,7 @@ def run_sparse_steps(
     numbers: NsgdNumbers,
     state: NsgdState,
 ) -> int:
-    """Do what ``run_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds the other."""
+    """Do what ``run_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds to it."""
     starts, columns, values = rows
     g, w, m, m_hat, slots, iterates, done = state
     for t in range(first, last + 1):

@@ -80,9 +80,9 @@ def node_missing(family: Family, y: int, z: int) -> SrFault:
 def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
     """Return the fault in which c_i has one power too many.
 
-    With ``power_of`` "decay", ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-j)N}`` instead of ``... (1-alpha)^{(i-1-j)N}``.
-    With "gamma", ``c_i = sum_{j<i} (1-gamma)^{j+1} (1-alpha)^{(i-1-j)N}``. The weight of the first whole window, which
-    is not a c_i, stays right.
+    The right coefficient is ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}``. With ``power_of`` "decay" it becomes
+    ``sum_{j<i} (1-gamma)^j (1-alpha)^{(i-j)N}``, with "gamma" ``sum_{j<i} (1-gamma)^{j+1} (1-alpha)^{(i-1-j)N}``. The
+    weight of the first whole window, which is not a c_i, stays right.
     """
     if power_of not in ("decay", "gamma"):
         raise check.ArgumentError("power_of", power_of, "must be decay or gamma")

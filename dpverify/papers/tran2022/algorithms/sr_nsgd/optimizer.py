@@ -160,7 +160,7 @@ def run_sr_steps(
     noise: NodeNoise,
     state: SrState,
 ) -> int:
-    """Do the steps ``first <= t <= last`` of Algorithm 2; return 0, or the error code of the ``sr_step`` that failed."""
+    """Do the steps ``first <= t <= last`` of Algorithm 2; return 0, or the error code of a failed ``sr_step``."""
     N = order.permutation.shape[0]
     rows = x.reshape(x.size)
     p = np.uint64(x.shape[1])

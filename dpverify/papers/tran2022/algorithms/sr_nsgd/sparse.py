@@ -172,7 +172,7 @@ def run_sparse_sr_steps(
     noise: NodeNoise,
     state: SrState,
 ) -> int:
-    """Do what ``run_sr_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds the other."""
+    """Do what ``run_sr_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds to it."""
     starts, columns, values = rows
     N = order.permutation.shape[0]
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
