@@ -1,13 +1,16 @@
 """Exact sums of squared weights over the nodes of Algorithm 2, for patterns of visits of one example.
 
-``read_nodes``, ``pattern_sum`` and ``largest_sum`` follow the definition of the accountant: what Algorithm 4 reads,
-node by node and pattern by pattern, in rational numbers, for short runs only. Every faster accountant is compared with
-them.
+A visit is a step that uses the replaced example. A pattern is the list of all visits of a run.
 
-``exact_sums`` and ``worst_pattern`` take the sums per family. A G node moves by at most 2G times its weight S = sum of
-``(1-alpha)**(z - t)`` over the visits t in it, a Delta node by 2 eta N L S, an r node by 2 eta N L R, R with every term
-times (p - 1)/N, p the place of t in its epoch. Each family reaches this in all its nodes where G is large; their sum is
-an upper bound (NOTES_privacy.md, section 3).
+``read_nodes``, ``pattern_sum`` and ``largest_sum`` follow the definition of the accountant. They enumerate the nodes
+that Algorithm 4 reads, and every pattern, in rational numbers, so they suit short runs only. The faster accountants are
+tested against them.
+
+``exact_sums`` and ``worst_pattern`` compute one sum per family of nodes. A G node [y, z] moves by at most 2G times its
+weight S, the sum of ``(1-alpha)**(z - t)`` over the visits t in it. A Delta node moves by at most 2 eta N L S. An r
+node moves by at most 2 eta N L R, where R is S with each term multiplied by (p - 1)/N and p is the place of t in its
+epoch. If G is large, each family attains these bounds in all its nodes. The sum over the families is an upper bound
+(NOTES_privacy.md, section 3).
 """
 
 from __future__ import annotations
@@ -29,22 +32,20 @@ from dpverify.symbolic.exact.numbers import ZERO, Value, power, to_fraction, to_
 
 @dataclass(frozen=True)
 class Squares:
-    """Sizes and noise of Algorithm 2, in rational numbers."""
+    """Constants and node variances of Algorithm 2, in rational numbers."""
 
-    lipschitz: Fraction  # G, L and the length of a step
-    smoothness: Fraction
-    eta: Fraction
-    # variances of a node of G that ends by step 2N, of a later one, of a node of Delta, and of r; above 0
-    g_first: Fraction
-    g_later: Fraction
-    delta: Fraction
-    drift: Fraction
+    lipschitz: Fraction  # G
+    smoothness: Fraction  # L
+    eta: Fraction  # length of a step
+    # Variances of the nodes; above 0.
+    g_first: Fraction  # G nodes that end by step 2N
+    g_later: Fraction  # later G nodes
+    delta: Fraction  # Delta nodes
+    drift: Fraction  # r nodes
 
 
 def read_nodes(steps: int, examples: int) -> dict[str, set[Node]]:
-    """Collect the nodes that Algorithm 4 reads in the steps 1..T, by going through its lines; 0 < gamma < 1.
-
-    Of "G", "Delta" and "r" the nodes.
+    """Return the nodes of "G", "Delta" and "r" that the lines of Algorithm 4 read in the steps 1..T; 0 < gamma < 1.
 
     Source: Algorithm 4, with the repairs that it needs to run; compare
     ``literal_output``.
@@ -70,9 +71,9 @@ def pattern_sum(
 ) -> Fraction:
     """Sum squared sensitivity over variance of all nodes, for one pattern.
 
-    G: 2 G times the sum of weights. Delta: the largest ``sum c_i (h_i - h_{i-1})`` with jumps of at most D = 2 L eta N
-    and ``|h| <= 2G``: D for each of the latest visits, until 4G is used up. r: 2 eta L times the sum of (p - 1)
-    weights.
+    The sensitivity of a G node is 2 G times its sum of weights c_i. That of a Delta node is the largest ``sum c_i (h_i
+    - h_{i-1})`` with ``|h_i - h_{i-1}| <= D = 2 L eta N`` and ``|h_i| <= 2G``: the latest visits use the jump D until
+    4G is used up. That of an r node is 2 eta L times the sum of the weights times (p - 1).
     """
     keep, lipschitz, smoothness, eta = map(_rational, (1 - alpha, squares.lipschitz, squares.smoothness, squares.eta))
     total = ZERO
@@ -100,13 +101,13 @@ def pattern_sum(
 
 
 def _rational(value: Fraction) -> fmpq:
-    return fmpq(*value.as_integer_ratio())  # whose arithmetic is ten times faster
+    return fmpq(*value.as_integer_ratio())  # arithmetic with fmpq is ten times faster than with Fraction
 
 
 def largest_sum(
     steps: int, examples: int, alpha: Fraction, squares: Squares, ordering: Ordering
 ) -> tuple[Fraction, Pattern]:
-    """Maximize :func:`pattern_sum` by trying every pattern. mu^2, and the first pattern that reaches it."""
+    """Maximize :func:`pattern_sum` over all patterns; return the maximum, mu^2, and the first maximizer."""
     nodes = read_nodes(steps, examples)
 
     def value(pattern: Pattern) -> Fraction:
@@ -122,7 +123,7 @@ Nodes: TypeAlias = Literal["read", "all"]
 G_FIRST, G_LATER, DELTA_FIRST, DELTA_LATER, DRIFT = range(5)
 """G and Delta nodes inside [1, 2N] and elsewhere, and r nodes."""
 
-MOST_PATTERNS = 400  # Where there are more patterns than this, the largest sum is searched for from several starts.
+MOST_PATTERNS = 400  # If there are more patterns, ``worst_pattern`` uses a local search from several starts.
 
 
 class VisitedNode(NamedTuple):
@@ -134,9 +135,9 @@ class VisitedNode(NamedTuple):
 
 
 def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes = "read") -> Iterator[VisitedNode]:
-    """Give the nodes that hold a visit, family by family."""
-    # "read": G and Delta no longer than N, r only left halves; "all": every dyadic interval in [1, T]; Delta only after
-    # the first epoch.
+    """Yield the nodes of each family that contain a visit."""
+    # "read": G and Delta nodes no longer than N, and r nodes that are left halves. "all": every dyadic interval in
+    # [1, T]. In both cases Delta nodes begin after the first epoch.
     for level in range(steps.bit_length()):
         for block, group in itertools.groupby(pattern, key=lambda t: (t - 1) >> level):
             end = (block + 1) << level
@@ -155,7 +156,7 @@ def node_terms(steps: int, examples: int, pattern: Sequence[int], nodes: Nodes =
 def exact_sums(
     steps: int, examples: int, alpha: Fraction, pattern: Sequence[int], nodes: Nodes = "read"
 ) -> list[Value]:
-    """Sum the squared weights of one pattern, exactly or in balls, family by family. Five sums, without units."""
+    """Return the sums of squared weights of one pattern, exact or as balls, for the five families; no units."""
     sums: list[Value] = [ZERO] * 5
     for family, end, visits in node_terms(steps, examples, pattern, nodes):
         total: Value = ZERO
@@ -181,7 +182,7 @@ def _float_sums(steps: int, examples: int, alpha: float, pattern: Sequence[int],
 def worst_pattern(
     steps: int, examples: int, alpha: float, ordering: Ordering, weights: Sequence[float], nodes: Nodes = "read"
 ) -> Pattern:
-    """Maximize a weighted sum of the five sums over patterns: exactly, or until moving a visit improves nothing."""
+    """Return a pattern that maximizes a weighted sum of the five sums, exactly or by local search."""
     T, N = steps, min(examples, steps)
 
     def value(pattern: Pattern) -> float:
@@ -195,7 +196,7 @@ def worst_pattern(
 
 
 def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) -> Pattern:
-    """Move one visit at a time within its epoch while that helps."""
+    """Move one visit at a time within its epoch while that increases the value."""
     pattern = start
     reached = value(start)
     before = -1.0

@@ -1,14 +1,18 @@
-"""Audits of Algorithms 1 and 2 on a worst case, and the four values of epsilon for one run.
+"""Audits of Algorithms 1 and 2 on a worst case, and four values of epsilon for one run.
 
-``kernel_mechanism`` releases what the kernels release on a worst case whose exact law is known. There are two data sets
-on a line, all of whose examples pull with the same force G everywhere; in one the replaced example, visited at the
-accountant's worst steps, pulls the other way. The order is fixed and known to the attacker. The noisy momenta of all
-steps are released; they are Gaussian, with one covariance. Algorithm 1's are as many as the nodes and determine them:
-the audit can reach mu. Algorithm 2's do not, and only the G nodes move: its audit stays below.
+``kernel_mechanism`` returns a mechanism that runs the kernels on a worst case whose exact law is known. It has two
+neighbouring data sets on a line. Every gradient has the constant norm G, and all gradients have the same sign, except
+that of the replaced example in one data set. The replaced example is visited at the accountant's worst steps. The order
+of the examples is fixed and known to the attacker. The mechanism releases the noisy momenta of all steps, which are
+Gaussian with the same covariance on both data sets. The momenta of Algorithm 1 determine its nodes, so its audit can
+reach mu. Those of Algorithm 2 do not, and only its G nodes move, so its audit stays below mu.
 
-``sandwich`` compares four values. Printed: the theorem's sigma solved for epsilon. Proof: Mironov's conversion at the
-best order. Exact: the trade-off of the released Gaussians for the worst pattern. Seen: an audit of m^_1 .. m^_T on two
-neighbours with gradients G and -G; a lower confidence bound on mu.
+``sandwich`` compares four values of epsilon:
+
+- printed: the theorem's sigma, solved for epsilon
+- proof: Mironov's conversion at the best order
+- exact: the trade-off function of the released Gaussians for the worst pattern
+- audited: from a lower confidence bound on mu, by an audit of m^_1 .. m^_T on two neighbours with gradients G and -G
 """
 
 from __future__ import annotations
@@ -57,12 +61,12 @@ class KernelMechanism(NamedTuple):
 
     # ``mechanism(dataset, rng, size) -> (size, T)`` noisy momenta
     mechanism: Callable[[DataSet, Generator, int], Matrix]
-    datasets: tuple[DataSet, DataSet]  # centres and signs of the examples of two neighbours
-    mu: Bounds  # the accountant's bounds: the audit's bound must stay below ``upper``
+    datasets: tuple[DataSet, DataSet]  # two neighbours; each holds the centres and signs of its examples
+    mu: Bounds  # the accountant's bounds; the audit's lower bound must not exceed ``upper``
 
 
 def kernel_mechanism(name: str) -> KernelMechanism:
-    """Give the kernel that ``dpverify audit`` knows as "dp-nsgd" or "sr-nsgd", with the printed noise."""
+    """Return the mechanism that ``dpverify audit`` calls "dp-nsgd" or "sr-nsgd", with the printed noise."""
     if name == "dp-nsgd":
         return dp_nsgd_mechanism(DP_NSGD, EXAMPLES)
     if name == "sr-nsgd":
@@ -71,7 +75,7 @@ def kernel_mechanism(name: str) -> KernelMechanism:
 
 
 def describe(name: str) -> str:
-    """Say in words what :func:`kernel_mechanism` gives."""
+    """Return a description in words of the result of :func:`kernel_mechanism`."""
     p, what = (DP_NSGD, "Algorithm 1") if name == "dp-nsgd" else (SR_NSGD, "Algorithm 2, its G nodes")
     return f"{what} on a worst case, N = {EXAMPLES}, T = {p.steps}, alpha = {p.alpha}, sigma = {p.sigma}, printed noise"
 
@@ -86,7 +90,7 @@ def release_many(
     numbers: NsgdNumbers,
     out: Matrix,
 ) -> None:
-    """Write noisy momenta of independent runs of Algorithm 1, on a line, into the rows of ``out``, shape (size, T)."""
+    """Write the noisy momenta of independent one-dimensional runs of Algorithm 1 to the rows of ``out`` (size, T)."""
     T = schedule.shape[0]
     w = np.zeros(1)
     m = np.zeros(1)
@@ -107,7 +111,7 @@ def release_many(
 
 
 def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
-    """Algorithm 1 on its worst case. With the accountant's mu, which the audit can reach."""
+    """Return Algorithm 1 on its worst case, with the accountant's mu, which the audit can reach."""
     mu = dp_nsgd_mu(parameters, check.whole(2, examples=examples))
     schedule = visiting(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
@@ -122,7 +126,7 @@ def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
 
 
 def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanism:
-    """Algorithm 2 on a case that is bad for its G nodes, with the accountant's mu of all three families."""
+    """Return Algorithm 2 on a worst case of its G nodes, with the accountant's mu of all three families."""
     mu = sr_nsgd_mu(parameters, check.whole(2, examples=examples), SMOOTHNESS)
     schedule = visiting(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
@@ -140,7 +144,7 @@ def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanis
 
 
 def visiting(mu: Bounds, steps: int) -> Indices:
-    """Give a schedule, shape (T,), whose visits to the replaced example are the accountant's worst pattern."""
+    """Return a schedule, shape (T,), whose visits to the replaced example are the accountant's worst pattern."""
     if mu.pattern is None:
         raise check.ArgumentError("pattern", None, "must be known: the run has too many epochs, or no noise")
     schedule = np.full(steps, REPLACED + 1, dtype=np.int64)
@@ -160,37 +164,37 @@ LIPSCHITZ = 1.0  # G; everything is proportional to it.
 
 @dataclass(frozen=True)
 class AuditedRun:
-    """A run whose privacy is looked at."""
+    """A run whose privacy is audited."""
 
-    algorithm: Algorithm  # algorithm 1 with its box, or Algorithm 2 with the deviations of its proof (2 eta N L)
-    examples: int  # N and T
-    steps: int
-    alpha: float  # momentum weight, noise multiplier, and the delta at which epsilon is taken
-    sigma: float
-    ordering: Ordering = "fresh"  # algorithm 2 is audited under "once" only, where m^_t - m_t is noise alone
-    delta: float = 1e-5
-    eta: float = 1 / 256  # step length and L, of Algorithm 2
-    smoothness: float = 1.0
+    algorithm: Algorithm  # Algorithm 1 with its printed noise, or Algorithm 2 with that of its proof (2 eta N L)
+    examples: int  # N
+    steps: int  # T
+    alpha: float  # momentum weight
+    sigma: float  # noise multiplier
+    ordering: Ordering = "fresh"  # Algorithm 2 is audited under "once" only, where m^_t - m_t is noise alone
+    delta: float = 1e-5  # the delta for which epsilon is computed
+    eta: float = 1 / 256  # step length of Algorithm 2
+    smoothness: float = 1.0  # L of Algorithm 2
 
     def sr_parameters(self) -> SrParameters:
-        """Give Algorithm 2's parameters, with gamma = eta N as in Theorem 9."""
+        """Return Algorithm 2's parameters, with gamma = min(1/2, eta N); Theorem 9 has gamma = eta N."""
         scales = proof_scales(self.examples, self.steps, eta=self.eta, lipschitz=LIPSCHITZ, smoothness=self.smoothness)
         gamma = min(0.5, self.eta * self.examples)
         return SrParameters(self.steps, self.alpha, gamma, self.eta, self.sigma, LIPSCHITZ, self.ordering, scales)
 
     def parameters(self) -> Parameters:
-        """Give Algorithm 1's parameters."""
+        """Return Algorithm 1's parameters."""
         return Parameters(self.steps, self.alpha, self.eta, self.sigma, LIPSCHITZ, self.ordering)
 
     def mu(self, accuracy: float = 1.001) -> Bounds:
-        """Give the accountant's bounds of mu; in short runs they agree, whatever the accuracy that is asked for."""
+        """Return the accountant's bounds on mu; for short runs they agree at every requested accuracy."""
         if self.algorithm == "dp-nsgd":
             return dp_nsgd_mu(self.parameters(), self.examples, accuracy=accuracy)
         return sr_nsgd_mu(self.sr_parameters(), self.examples, self.smoothness, accuracy=accuracy)
 
 
 class Epsilons(NamedTuple):
-    """Epsilon four times, from the largest to the smallest if all is well."""
+    """Four values of epsilon, in decreasing order if the theorem and the accountant are right."""
 
     printed: float
     proof: float
@@ -199,9 +203,9 @@ class Epsilons(NamedTuple):
 
 
 def sandwich(setting: AuditedRun, rng: Generator, outputs: int, doubt: float, short: float = 1.0) -> Epsilons:
-    """Compute the four values."""
-    # Printed: 2 r/sigma of Theorem 4, 4 r/sigma of Theorem 8, r = sqrt(log(1/delta)). Proof: k/(2 sigma^2) + 2 r
-    # sqrt(k/(2 sigma^2)) with k = 1 and 3.
+    """Compute the four values of epsilon; ``short`` is a factor on the noise that the audit draws."""
+    # Let r = sqrt(log(1/delta)). Printed: 2 r/sigma in Theorem 4, 4 r/sigma in Theorem 8. Proof: k/(2 sigma^2) + 2 r
+    # sqrt(k/(2 sigma^2)) with k = 1 for Theorem 4 and k = 3 for Theorem 8.
     root = math.sqrt(-math.log(setting.delta))
     groups, factor = (1.0, 2.0) if setting.algorithm == "dp-nsgd" else (3.0, 4.0)
     rho = groups / (2.0 * setting.sigma**2)
@@ -213,9 +217,9 @@ def sandwich(setting: AuditedRun, rng: Generator, outputs: int, doubt: float, sh
 
 
 def _seen_mu(setting: AuditedRun, bounds: Bounds, rng: Generator, outputs: int, doubt: float, short: float) -> float:
-    """Bound mu from below by m^_1 .. m^_T of many runs on two neighbours, with the worst pattern of visits."""
+    """Return a lower confidence bound on mu from m^_1 .. m^_T of many runs on two neighbours, for the worst pattern."""
     assert bounds.pattern is not None, "patterns of short runs are written down"
-    momentum = np.zeros(setting.steps)  # of the replaced example alone: the others' is the same on both
+    momentum = np.zeros(setting.steps)  # contribution of the replaced example; the others do not depend on the data set
     for t in range(setting.steps):
         before = momentum[t - 1] if t else 0.0
         momentum[t] = (1.0 - setting.alpha) * before + setting.alpha * LIPSCHITZ * (t + 1 in bounds.pattern)
@@ -228,7 +232,7 @@ def _seen_mu(setting: AuditedRun, bounds: Bounds, rng: Generator, outputs: int, 
 
 
 def _noise(setting: AuditedRun, rng: Generator, outputs: int) -> NDArray[np.float64]:
-    """Draw m^_t - m_t of so many runs, shape (T, outputs), by the kernels of the algorithms."""
+    """Draw m^_t - m_t of ``outputs`` runs with the kernels of the algorithms; shape (T, outputs)."""
     if setting.algorithm == "sr-nsgd":
         return noise_from_generator(rng, outputs, setting.sr_parameters(), setting.examples)
     out = np.empty((setting.steps, outputs))

@@ -1,4 +1,9 @@
-"""Blocks of steps, joined pair by pair, with points that none beats in each state, and certified bounds from them."""
+"""Dynamic programme over blocks of steps, and certified bounds from it.
+
+A block is a dyadic interval of steps. Its points are the trade-offs between its value and its effect on later nodes,
+over all choices of visits in it. Each state keeps only the points that no other point dominates. Two adjacent blocks
+are joined into one.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
 
 
 class TooManyPointsError(Exception):
-    """Without merging points a set would become too long."""
+    """Too many points, and the tree does not merge points."""
 
 
 class BlockPoints(Protocol):
@@ -46,7 +51,7 @@ class BlockPoints(Protocol):
 
     @property
     def code(self) -> Codes:
-        """Where each point comes from, shape (n,)."""
+        """Origin of each point, shape (n,)."""
 
 
 PointsT = TypeVar("PointsT", bound=BlockPoints)
@@ -54,20 +59,20 @@ PointsT = TypeVar("PointsT", bound=BlockPoints)
 
 @dataclass(frozen=True)
 class StepBlock(Generic[PointsT]):
-    """What a block of steps can contribute."""
+    """A block of steps, with the points that it can attain in each state."""
 
     length: int  # number of steps, at least 1
-    points: Mapping[State, PointsT]  # of each state that can occur
-    parents: Mapping[State, Parents] = field(default_factory=dict)  # of each state, how to read its points' codes
-    # the two parts that were joined; the node itself where it was closed; nothing where it was not made from parts
+    points: Mapping[State, PointsT]  # for each state that can occur
+    parents: Mapping[State, Parents] = field(default_factory=dict)  # for each state, how to decode its points' codes
+    # The two parts that were joined; the node itself if this is a closed node; empty if the block has no parts.
     halves: tuple[StepBlock[PointsT], ...] = ()
 
     def best(self) -> tuple[float, State]:
-        """Give the largest value, and its state, where every state has one point."""
+        """Return the largest value and its state, if every state has exactly one point."""
         return max((float(points.Q[0]), state) for state, points in self.points.items())
 
     def trace(self, state: State) -> list[int]:
-        """Give the visits, counted from 1, that the first point of a state stands for."""
+        """Return the visits, counted from 1, that produced the first point of a state."""
         visits = []
         stack = [(self, state, 0, 0)]
         while stack:
@@ -78,7 +83,7 @@ class StepBlock(Generic[PointsT]):
                     visits.append(begin + code + 1)
             elif len(block.halves) == 1:
                 stack.append((block.halves[0], state, code, begin))
-            # Without a visit there is nothing to follow: one in an epoch between would have added to Q.
+            # A block in the state OUTSIDE with Q = 0 has no visit: a visit in an epoch inside it would have raised Q.
             elif state != OUTSIDE or block.points[state].Q[index] > 0.0:
                 first, a, b, width = max(parent for parent in block.parents[state] if parent[0] <= code)
                 i, j = divmod(code - first, width)
@@ -88,13 +93,13 @@ class StepBlock(Generic[PointsT]):
 
 
 class RunBlock(Protocol):
-    """A whole run: its largest values, and what they stand for."""
+    """A whole run: its largest value in each state, and the visits that attain it."""
 
     def best(self) -> tuple[float, State]:
-        """Give the largest value, and its state."""
+        """Return the largest value and its state."""
 
     def trace(self, state: State) -> list[int]:
-        """Give the visits, counted from 1, that the value of a state stands for."""
+        """Return the visits, counted from 1, that attain the value of a state."""
 
 
 class Tree(Protocol):
@@ -110,11 +115,12 @@ class Tree(Protocol):
 class BlockTree(ABC, Generic[PointsT]):
     """The blocks of one run.
 
-    ``close``: relative difference up to which points are merged; 0: none are, and too many raise an error. ``upper``:
-    merged points become one that beats all of them, for upper bounds; else one of themselves, for lower bounds.
+    ``close`` is the relative difference up to which points are merged. If it is 0, no points are merged, and too many
+    points raise TooManyPointsError. If ``upper`` is true, merged points are replaced by a point that dominates all of
+    them, which gives upper bounds. Otherwise they are replaced by one of them, which gives lower bounds.
     """
 
-    most_pairs: ClassVar[int]  # Joining two sets may make this many points where none are merged; more are given up.
+    most_pairs: ClassVar[int]  # Largest number of points that a join may produce if points are not merged.
 
     def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
         self.T = steps
@@ -125,29 +131,29 @@ class BlockTree(ABC, Generic[PointsT]):
         self._space = self._allocate(1 << 14)
 
     def decay(self, length: int) -> float:
-        """Give ``(1-alpha)**length``, with ``0**0 = 1``."""
+        """Return ``(1-alpha)**length``, with ``0**0 = 1``."""
         return math.exp(self.log_decay * length) if length else 1.0
 
     def run(self) -> StepBlock[PointsT]:
-        """Join the nodes of COMPOSE(1, T) into one block, each of whose states has the value of the whole run as Q."""
+        """Join the nodes of COMPOSE(1, T) into one block; the Q of each of its states is the value of the whole run."""
         at = 0
         total = None
         for level in range(self.T.bit_length() - 1, -1, -1):
             if self.T >> level & 1:
                 node = self.closed(self.block(level, at), at, level)
                 at += 1 << level
-                # What is joined here are final values: nothing goes on to the right.
+                # The values are final: no later node contains these nodes.
                 total = node if total is None else self._join(total, total.points, node, node.points, 0, 0.0, 0.0)
         assert total is not None
         return total
 
     @abstractmethod
     def block(self, level: int, begin: int) -> StepBlock[PointsT]:
-        """Give the block of the steps begin + 1 .. begin + 2^level."""
+        """Return the block of the steps begin + 1 .. begin + 2^level."""
 
     @abstractmethod
     def closed(self, node: StepBlock[PointsT], begin: int, level: int) -> StepBlock[PointsT]:
-        """Give a node that no later one contains: of each state only the best value is left."""
+        """Return a node that no later node contains, with only the best value of each state."""
 
     def _join(
         self,
@@ -159,7 +165,7 @@ class BlockTree(ABC, Generic[PointsT]):
         decay: float,
         factor: float,
     ) -> StepBlock[PointsT]:
-        """Join two neighbours, whose points are given apart; ``decay`` and ``factor`` go to :meth:`_pairs`."""
+        """Join two adjacent blocks with the given points; ``decay`` and ``factor`` are passed to :meth:`_pairs`."""
         products = pairings(of_left, of_right, begin % self.N, left.length, right.length, self.N)
         points = {}
         parents = {}
@@ -187,29 +193,29 @@ class BlockTree(ABC, Generic[PointsT]):
         return self._kept(n, factor), tuple(parents)
 
     def _reserve(self, size: int) -> None:
-        """Make room for so many candidates."""
+        """Make room for ``size`` candidates."""
         if size > self._space.S.size:
             self._space = self._allocate(2 * size)
 
     @abstractmethod
     def _allocate(self, size: int) -> PointsT:
-        """Make room for candidates."""
+        """Return arrays for ``size`` candidates."""
 
     @abstractmethod
     def _pairs(self, left: PointsT, right: PointsT, decay: float, factor: float, n: int) -> int:
-        """Write all pairs of two points to the candidates, from index n on; returns the next index."""
+        """Write the sums of all pairs of points to the candidates from index n on; return the next index."""
 
     @abstractmethod
     def _kept(self, n: int, factor: float) -> PointsT:
-        """Copy what matters of the first n candidates."""
+        """Return a copy of those of the first n candidates that are needed."""
 
 
 def pairings(
     left: Iterable[State], right: Iterable[State], offset: int, left_length: int, right_length: int, N: int
 ) -> dict[State, list[tuple[State, State]]]:
-    """Give, for each state of a block, the states of its two parts that make it."""
-    # An epoch that both parts share has its visit in one of them at most. No epoch that lies within the block, or ends
-    # with it, goes without a visit: adding one never lowers a sum of nonnegative weights.
+    """Return, for each state of a block, the pairs of states of its two parts that produce it."""
+    # An epoch that both parts share has its visit in at most one of them. An epoch that lies within the block, or ends
+    # with it, always has a visit: adding a visit never lowers a sum of nonnegative weights.
     right = list(right)
     middle = offset + left_length
     end = offset + left_length + right_length
@@ -234,32 +240,32 @@ def pairings(
     return pairs
 
 
-LONGEST_PATTERN: Final = 100_000  # Patterns of more visits than this are not written down.
+LONGEST_PATTERN: Final = 100_000  # Patterns with more visits than this are not stored.
 
 ONE_EPOCH: Final = 1 << 22
 """Runs of up to this many steps within one epoch, where both orderings are the same, are done place by place."""
 
-MOST_BLOCKS: Final = 500_000  # About how many blocks of different content may be looked at.
+MOST_BLOCKS: Final = 500_000  # Approximate limit on the number of distinct blocks.
 
-EXACT: Final = 1.0 + 1e-10  # Bounds whose ratio is no more than this differ by their margin against rounding only.
+EXACT: Final = 1.0 + 1e-10  # Bounds whose ratio is at most this differ only by the margin against rounding.
 
-SAFETY: Final = 2.0**-40  # Relative margin against rounding; see the notes.
+SAFETY: Final = 2.0**-40  # Relative margin against rounding; see NOTES_accountant.md, section 5.
 
 
 def checked_accuracy(accuracy: float) -> float:
-    """Take an upper over a lower bound that is asked for."""
+    """Return the requested ratio of upper to lower bound, after checking that it is above 1."""
     if not check.positive(accuracy=accuracy) > 1.0:
         raise check.ArgumentError("accuracy", accuracy, "must be above 1")
     return accuracy
 
 
 def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None) -> Bounds:
-    """Give bounds that are certain in spite of rounding: all terms are nonnegative, so a relative margin is enough."""
+    """Return bounds widened by a relative margin that covers rounding; it suffices as all terms are nonnegative."""
     return Bounds(lower * (1.0 - SAFETY), upper * (1.0 + SAFETY), exact, pattern)
 
 
 def bounds_of(tree: Callable[..., Tree], value: Callable[[Pattern], float]) -> Bounds:
-    """Bound the largest sum from both sides; ``tree`` takes ``upper``, and ``value`` is the sum of one pattern."""
+    """Bound the largest sum from both sides; ``tree(upper=...)`` makes a tree, ``value`` sums one pattern."""
     above = tree(upper=True)
     block = above.run()
     upper, state = block.best()
@@ -271,12 +277,12 @@ def bounds_of(tree: Callable[..., Tree], value: Callable[[Pattern], float]) -> B
 
 
 def between(lower: float, upper: float, pattern: Pattern | None) -> Bounds:
-    """Give bounds from what a pattern reaches and what none exceeds, up to rounding."""
+    """Return bounds from the value of a pattern and an upper bound on all patterns, both up to rounding."""
     return outward(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern)
 
 
 def best_place(values: Vector, steps: int, examples: int) -> Bounds:
-    """Give the largest value of a place, exactly: the example is there in every epoch."""
+    """Return the largest of the values by place, as exact bounds; the example is at that place in every epoch."""
     place = int(np.argmax(values))
     value = float(values[place])
     pattern = tuple(range(place + 1, steps + 1, examples)) if steps // examples <= LONGEST_PATTERN else None
@@ -284,21 +290,21 @@ def best_place(values: Vector, steps: int, examples: int) -> Bounds:
 
 
 def best_of(first: Bounds, second: Bounds) -> Bounds:
-    """Join two pairs of bounds of one number."""
+    """Combine two pairs of bounds on the same number."""
     better = max((second, first), key=lambda bounds: bounds.lower)
     upper = max(min(first.upper, second.upper), better.lower)
     return Bounds(better.lower, upper, exact=upper <= better.lower * EXACT, pattern=better.pattern)
 
 
 def different_blocks(steps: int, examples: int) -> int:
-    """About how many blocks of different content a run has."""
+    """Return the approximate number of distinct blocks of a run."""
     T = steps
     N = examples
     return sum(min(1 << k, N, (T >> k) + 1, T // N + 2 if 1 << k < N else T) for k in range(T.bit_length()))
 
 
 def check_blocks(steps: int, examples: int) -> None:
-    """Refuse a run with too many blocks."""
+    """Raise ArgumentError if a run has too many distinct blocks."""
     blocks = different_blocks(steps, examples)
     if blocks > MOST_BLOCKS:
         rule = f"make about {blocks} blocks of different content, more than {MOST_BLOCKS}: no bound in reasonable time"
@@ -308,7 +314,7 @@ def check_blocks(steps: int, examples: int) -> None:
 def refine(
     best: Bounds, trees: Iterable[Callable[..., Tree]], value: Callable[[Pattern], float], accuracy: float
 ) -> Bounds:
-    """Join bounds with those of ever finer trees, until they are close enough; trees with many points are given up."""
+    """Improve bounds with finer and finer trees until their ratio is small enough; skip trees with too many points."""
     for tree in trees:
         try:
             tree_bounds = bounds_of(tree, value)

@@ -1,11 +1,12 @@
-"""The noise of Algorithms 1 and 2 per unit of sigma: as printed, as the proof supports, as accounted.
+"""The privacy parameter mu of Algorithms 1 and 2 at sigma = 1: printed, from the proof, and from the accountant.
 
-At noise multiplier sigma, replacing one example is at most as visible as N(0, 1) against N(mu/sigma, 1): mu = 1
-(Theorem 4) or sqrt(3) (Theorem 8) as printed; from the proof, the worst node's true sensitivity times the number of
-nodes; what is certified rests on the accountant's upper bound.
+At noise multiplier sigma, the algorithm is (mu/sigma)-Gaussian differentially private: its outputs on two neighbouring
+data sets are at most as distinguishable as N(0, 1) and N(mu/sigma, 1). The paper prints mu = 1 (Theorem 4) and mu =
+sqrt(3) (Theorem 8). The proof supports the true sensitivity of the worst node times the root of the number of nodes.
+Certified values use the accountant's upper bound.
 
-``theorem_6`` and ``theorem_9`` give the parameters that Theorems 6 and 9 print for a data set and a privacy budget, and
-their conditions.
+``theorem_6`` and ``theorem_9`` return the parameters that Theorems 6 and 9 print for a data set and a privacy budget,
+and the conditions that fail.
 """
 
 from __future__ import annotations
@@ -32,30 +33,30 @@ UP = 1.0 + 1e-12
 
 @dataclass(frozen=True)
 class AccountedRun:
-    """A run, but for its noise."""
+    """Settings of a run, without its noise."""
 
-    examples: int  # N and T
-    steps: int
-    alpha: float  # weights and length of a step
-    gamma: float
-    eta: float
-    lipschitz: float  # G and L
-    smoothness: float
-    ordering: Ordering  # A new permutation in each epoch, or one for all
+    examples: int  # N
+    steps: int  # T
+    alpha: float  # momentum weight
+    gamma: float  # cross-batch parameter of Algorithm 2
+    eta: float  # length of a step
+    lipschitz: float  # G
+    smoothness: float  # L
+    ordering: Ordering  # a new permutation in each epoch ("fresh"), or the same in all ("once")
 
 
 @dataclass(frozen=True)
 class UnitNoise:
-    """What sigma = 1 buys and costs."""
+    """Privacy and noise of a run at sigma = 1."""
 
     printed_factor: float  # the printed sigma is this times ``sqrt(log(1/delta))/epsilon``
-    proof_mu: float  # mu as the proof supports it, with true sensitivities and counts
-    mu: Bounds  # by the accountant; what is certified rests on ``upper``
+    proof_mu: float  # mu by the argument of the proof, with the true sensitivities and counts
+    mu: Bounds  # from the accountant; certified values use ``upper``
     node_std: dict[str, float]  # standard deviation of each kind of node, in units of the gradient
 
 
 def unit_noise(algorithm: str, setting: AccountedRun) -> UnitNoise:
-    """Weigh the noise of an algorithm at sigma = 1."""
+    """Return the noise of an algorithm at sigma = 1; raise ArgumentError if mu is infinite."""
     noise = (sr_nsgd_noise if algorithm == "sr-nsgd" else dp_nsgd_noise)(setting)
     if not math.isfinite(noise.mu.upper):
         rule = "must leave noise on every node: as printed some nodes have none, and no sigma helps"
@@ -64,10 +65,10 @@ def unit_noise(algorithm: str, setting: AccountedRun) -> UnitNoise:
 
 
 def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
-    """Smallest sigma, up to rounding, for which the exact trade-off, in ball arithmetic, gives (epsilon, delta)."""
+    """Return the smallest sigma, up to rounding, that is certified in ball arithmetic for (epsilon, delta)."""
     try:
         target = safe_mu(epsilon, delta)
-    except (ArithmeticError, ValueError):  # beyond what floats can hold
+    except (ArithmeticError, ValueError):  # beyond the range of floats
         target = 0.0
     if 0.0 < target < math.inf:
         sigma = noise.mu.upper / target * UP**2
@@ -78,17 +79,17 @@ def sigma_for(noise: UnitNoise, epsilon: float, delta: float) -> float:
 
 
 def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
-    """Smallest epsilon, rounded up and certified, that a sigma buys at a delta; infinite for sigma = 0."""
+    """Return the smallest epsilon, rounded up, that is certified for a sigma and a delta; infinite for sigma = 0."""
     return safe_epsilon(noise.mu.upper / sigma * UP, delta) if sigma > 0.0 else math.inf
 
 
 def noise_bounds(noise: UnitNoise, sigma: float, delta: float) -> Bounds:
-    """Both bounds of the smallest epsilon that a sigma above 0 buys; the upper one is certified."""
+    """Return bounds on the smallest epsilon for a sigma above 0; the upper bound is certified."""
     return Bounds(missed_epsilon(noise.mu.lower / sigma / UP, delta), epsilon_for(noise, sigma, delta), exact=False)
 
 
 def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
-    """Weigh the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels."""
+    """Return the noise of Algorithm 1, ``4 alpha G sigma sqrt(V)`` with the printed V for floor(log2 T) + 1 levels."""
     N = setting.examples
     T = setting.steps
     parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
@@ -103,7 +104,7 @@ def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
 
 
 def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
-    """Weigh the noise of Algorithm 2's box at sigma = 1; ``mu`` is infinite where a node that moves has none."""
+    """Return the printed noise of Algorithm 2; ``mu`` is infinite if a node depends on the data but has no noise."""
     s = setting
     parameters = SrParameters(s.steps, s.alpha, s.gamma, s.eta, 1.0, s.lipschitz, s.ordering)
     deviations = dict(zip(SR_NODES, parameters.deviations(s.examples).tolist(), strict=True))
@@ -116,7 +117,7 @@ def sr_nsgd_noise(setting: AccountedRun) -> UnitNoise:
 
 
 def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
-    """Bound mu in closed form: the worst move of a node times the root of their number, family by family."""
+    """Return an upper bound on mu: for each family, the largest sensitivity times the root of the number of nodes."""
     N = s.examples
     T = s.steps
     weight = largest_weight(s.alpha, N, s.ordering)
@@ -135,9 +136,9 @@ def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
 
 
 def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:
-    """Supremum over all nodes of the sum of weights of one example's visits.
+    """Return the supremum over all nodes of the sum of weights of one example's visits.
 
-    ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh", ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
+    It is ``1 + (1-alpha)/(1 - (1-alpha)^N)`` for "fresh" and ``1/(1 - (1-alpha)^N)`` for "once", rounded up.
 
     Source: ``tran2022:theorem-4-sensitivity``, corrected; NOTES_sensitivity.md, section 2.
     """
@@ -149,18 +150,19 @@ def largest_weight(alpha: float, examples: int, ordering: Ordering) -> float:
 
 @dataclass(frozen=True)
 class TheoremParameters:
-    """What a utility theorem prints."""
+    """Parameters that a utility theorem prints."""
 
     theorem: str  # id of the claim
     steps: float  # T as printed, not rounded; for Theorem 6 the solution of its equation for T
-    eta: float  # for the T that is really run; gamma is 1 where the algorithm has none
+    # The printed values for the T that is run.
+    eta: float
     alpha: float
-    gamma: float
-    warnings: list[str]  # conditions of the theorem, printed or needed by its proof, that fail
+    gamma: float  # 1 for Algorithm 1, which has no gamma
+    warnings: list[str]  # conditions that fail, printed in the theorem or needed by its proof
 
 
 def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
-    """Give the parameters of Theorem 6; ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))`` is solved for T."""
+    """Return the parameters of Theorem 6, with T from ``T log2(T) = epsilon N^2 / sqrt(d log(1/delta))``."""
     root = math.sqrt(dimension * math.log(1.0 / delta))
     printed = _solve_t_log2_t(epsilon * examples**2 / root)
     T = max(1, round(printed)) if steps is None else steps
@@ -170,7 +172,7 @@ def theorem_6(examples: int, dimension: int, epsilon: float, delta: float, steps
 
 
 def theorem_9(examples: int, dimension: int, epsilon: float, delta: float, steps: int | None) -> TheoremParameters:
-    """Give the parameters of Theorem 9, for Algorithm 2."""
+    """Return the parameters of Theorem 9, for Algorithm 2."""
     printed = examples ** (7 / 3) * epsilon ** (4 / 3) / dimension ** (2 / 3)
     T = max(1, round(printed)) if steps is None else steps
     alpha = examples**0.75 * epsilon / (T**0.75 * math.sqrt(dimension))
@@ -193,7 +195,7 @@ def _about_alpha(alpha: float, examples: int, T: int, printed: float) -> list[st
 
 
 def _solve_t_log2_t(value: float) -> float:
-    """T with T log2(T) = value, by Newton's method on a convex increasing function, from the right."""
+    """Return the T with T log2(T) = value, by Newton's method from the right on a convex increasing function."""
     x = max(2.0, value)
     for _ in range(200):
         step = (x * math.log2(x) - value) / (math.log2(x) + 1.0 / math.log(2.0))

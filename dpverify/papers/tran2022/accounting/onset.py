@@ -1,10 +1,13 @@
-"""From which N on Theorems 6 and 9 say more than the trivial bound G: printed, corrected, with only the noise needed.
+"""The smallest N from which the bounds of Theorems 6 and 9 are below the trivial bound G.
 
-alpha = 1/N and T as printed, fresh permutations; G = 1, and L and R stand for L/G and R/G, as all bounds are
-homogeneous in them. The check holds the corrected bounds, here in floats with the noise apart, against
-``specs/tran2022/claims.toml``. *Noise that is needed*: every node's deviation is scaled by the sigma needed over the
-printed one, which the accountant bounds within 0.05% for Theorem 6 and some 0.5% for Theorem 9 (N and T/N are both too
-large for more; ``algorithm_2.long``).
+Three bounds are compared: as printed, corrected, and corrected with only the noise that privacy needs. The settings are
+alpha = 1/N, the printed T, and fresh permutations. All bounds are homogeneous in G, L and R, so G = 1, and L and R mean
+L/G and R/G. This module computes the corrected bounds in floats, with the noise term separate. A check compares them
+with ``specs/tran2022/claims.toml``.
+
+The noise that privacy needs is the printed noise of every node times the ratio of the needed sigma to the printed one.
+The accountant bounds this ratio to within 0.05% for Theorem 6 and about 0.5% for Theorem 9, where N and T/N are both
+too large for a closer bound (``algorithm_2.long``).
 """
 
 from __future__ import annotations
@@ -39,14 +42,14 @@ class Cell(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """A corrected bound: what has nothing to do with noise, and the noise at the printed sigma."""
+    """The two terms of a corrected bound: without noise, and from the noise at the printed sigma."""
 
     rest: float
     noise: float
 
 
 def steps_of(theorem: Theorem, n: int, cell: Cell) -> int:
-    """Printed T, rounded down; 0 where it leaves no run that the corrected theorem covers."""
+    """Return the printed T, rounded down; 0 if the corrected theorem does not cover a run of that length."""
     of = theorem_6 if theorem == "theorem-6" else theorem_9
     steps = of(n, cell.d, cell.epsilon, cell.delta, 2).steps
     least = 2.0 if theorem == "theorem-6" else 4.0 * n
@@ -54,7 +57,7 @@ def steps_of(theorem: Theorem, n: int, cell: Cell) -> int:
 
 
 def printed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
-    """Right side of the printed theorem in units of G; infinite where there is no run."""
+    """Return the right side of the printed theorem in units of G; infinite if ``steps_of`` is 0."""
     steps = steps_of(theorem, n, cell)
     if not steps:
         return math.inf
@@ -73,7 +76,7 @@ def printed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
 
 
 def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
-    """Right side of the corrected theorem in units of G, in two parts; infinite where there is no run."""
+    """Return the two terms of the corrected theorem's right side in units of G; infinite if ``steps_of`` is 0."""
     steps = steps_of(theorem, n, cell)
     if not steps:
         return Parts(math.inf, math.inf)
@@ -92,9 +95,9 @@ def corrected_parts(theorem: Theorem, n: int, cell: Cell) -> Parts:
 
 
 def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
-    """Give the noise that is needed over the printed noise, of every node."""
-    # The upper share is enough for (epsilon, delta) for certain; with less than the lower one the accountant's worst
-    # pattern is told apart.
+    """Return bounds on the ratio of the needed noise to the printed noise; it is the same for every node."""
+    # With the upper bound as ratio, (epsilon, delta)-DP is certified. With a ratio below the lower bound, the
+    # accountant's worst pattern violates (epsilon, delta).
     steps = steps_of(theorem, n, cell)
     factor = 2.0 if theorem == "theorem-6" else 4.0
     mu = _unit_mu(theorem, n, steps, cell.smoothness)
@@ -104,26 +107,26 @@ def needed_share(theorem: Theorem, n: int, cell: Cell) -> Bounds:
 
 @lru_cache(maxsize=4096)
 def _unit_mu(theorem: Theorem, n: int, steps: int, smoothness: float) -> Bounds:
-    """Give mu at sigma = 1 and G = 1."""
+    """Return bounds on mu at sigma = 1 and G = 1."""
     algorithm: Algorithm = "dp-nsgd" if theorem == "theorem-6" else "sr-nsgd"
     run = AuditedRun(algorithm, n, steps, 1 / n, 1.0, eta=1 / math.sqrt(n * steps), smoothness=smoothness)
     return run.mu(ACCURACY[theorem])
 
 
 def needed_bound(theorem: Theorem, n: int, cell: Cell) -> float:
-    """Right side of the corrected theorem with noise that is certain to be enough; infinite where there is no run."""
+    """Return the corrected right side with noise that certainly suffices; infinite if ``steps_of`` is 0."""
     noise_free, noise = corrected_parts(theorem, n, cell)
     return noise_free + noise * needed_share(theorem, n, cell).upper if math.isfinite(noise) else math.inf
 
 
 def least_bound(theorem: Theorem, n: int, cell: Cell) -> float:
-    """The same with noise that is certain to be no more than is needed."""
+    """Return the corrected right side with noise that is certainly not more than needed."""
     noise_free, noise = corrected_parts(theorem, n, cell)
     return noise_free + noise * needed_share(theorem, n, cell).lower if math.isfinite(noise) else math.inf
 
 
 def needed_onset(theorem: Theorem, cell: Cell, bound: Callable[[Theorem, int, Cell], float] = needed_bound) -> int:
-    """The k from which a bound with the needed noise is below G, with few questions to the accountant."""
+    """Return the k from which a bound with the needed noise is below G, with few calls of the accountant."""
 
     def guessed(n: int) -> float:
         noise_free, noise = corrected_parts(theorem, n, cell)
@@ -133,17 +136,17 @@ def needed_onset(theorem: Theorem, cell: Cell, bound: Callable[[Theorem, int, Ce
 
 
 class Onsets(NamedTuple):
-    """Sizes k from which bounds are below G: the last one with noise that is no more than needed."""
+    """The numbers k of the sizes ``size(k)`` from which four bounds are below G."""
 
     printed: int
     corrected: int
-    needed: int
-    least: int
+    needed: int  # corrected, with noise that certainly suffices
+    least: int  # corrected, with noise that is certainly not more than needed
 
 
 @lru_cache(maxsize=64)
 def onsets(theorem: Theorem, cell: Cell) -> Onsets:
-    """From which size on a theorem says more than the trivial bound."""
+    """Return the sizes from which the bounds of a theorem are below the trivial bound G."""
     return Onsets(
         first_below(lambda n: printed_bound(theorem, n, cell)),
         first_below(lambda n: sum(corrected_parts(theorem, n, cell))),
@@ -153,5 +156,5 @@ def onsets(theorem: Theorem, cell: Cell) -> Onsets:
 
 
 def _is_run(theorem: Theorem, n: int, cell: Cell) -> bool:
-    """Whether Theorem 6 has a T at all: ``epsilon N^2/sqrt(d log(1/delta)) >= 2``."""
+    """Return whether the equation of Theorem 6 has a solution T >= 2: ``epsilon N^2/sqrt(d log(1/delta)) >= 2``."""
     return theorem == "theorem-9" or cell.epsilon * n**2 >= 2 * math.sqrt(cell.d * math.log(1 / cell.delta))

@@ -1,6 +1,6 @@
-"""Algorithms 1 to 5 of the paper, as printed and as streams: the names that others use, loaded when they are.
+"""Algorithms 1 to 5 of the paper, as printed and as streams. Public names are loaded lazily.
 
-Inside the house names come from the modules that define them.
+Code inside dpverify imports these names from the modules that define them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Algorithm 5 of the paper: adaptive queries answered one after the other, each with Gaussian noise.
 
-Query i is a function ``G_i(D, x_1, ..., x_{i-1})`` of the data set and of the answers released before it; it gets noise
-of deviation Delta_i / rho, where Delta_i is its sensitivity for every fixed x. Replaying the queries on a neighbour D'
-with the released answers held fixed gives what the definition of Delta_i, and of the privacy loss, compares.
-:func:`aggregate` takes any Python callables, line by line as printed.
+Query i is a function ``G_i(D, x_1, ..., x_{i-1})`` of the data set and of the answers released before it. Its noise has
+deviation Delta_i / rho, where Delta_i is its sensitivity for every fixed x. The definitions of Delta_i and of the
+privacy loss compare its answers on D with those on a neighbour D', with the released answers held fixed; the functions
+``replay`` compute the latter. :func:`aggregate` follows the printed lines and accepts any Python callables.
 
 ``LinearQueries`` is a family of queries that compiles, with known subsets and attained sensitivities. Query i sees the
 examples of the subset S_i and the answers x_1, ..., x_{i-1} released before it:
@@ -11,9 +11,9 @@ examples of the subset S_i and the answers x_1, ..., x_{i-1} released before it:
     G_i(D, x) = s_i(x) * sum over n in S_i of clip(D_n, Delta_i / 2)  +  sum over j < i of A_ij x_j,
 
 where clip shortens a vector to a length, and s_i(x) is the sign of ``sum_j B_ij x_j[0]`` (+1 at 0). Replacing one
-example of S_i changes G_i by at most Delta_i, and by exactly Delta_i from a vector of length Delta_i / 2 or more to its
-opposite; replacing any other changes nothing. Past answers enter twice, as a sum and through s_i, which turns the part
-that depends on the data: the queries are adaptive in earnest. With both matrices zero they are not adaptive at all.
+example of S_i changes G_i by at most Delta_i, and by exactly Delta_i if a vector of length at least Delta_i / 2 is
+replaced by its negative. Replacing any other example changes nothing. Past answers enter twice, as a sum and through
+the sign s_i of the part that depends on the data. If both matrices are zero, the queries are not adaptive.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ def aggregate(
     Parameters
     ----------
     dataset : object
-        D, handed to the queries as it is.
+        D, passed to the queries unchanged.
     queries : sequence of callable
         ``G_i(dataset, previous_answers) -> (d,) array``; the previous answers are copies.
     sensitivities : sequence of float
         Delta_i, at least 0: the largest change of G_i between neighbouring data sets, in the Euclidean norm, for any
-        previous answers. They are believed, not measured.
+        previous answers. They are not verified.
     rho : float
         Noise parameter, above 0: the deviation of answer i is ``Delta_i / rho``.
     noise : (K, d) array of float or Generator
-        Unit Gaussians, row i for query i; or where to draw them from, in the same order.
+        Unit Gaussians, row i for query i; or a generator to draw them from, in the same order.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def aggregate(
 
     Notes
     -----
-    Source: Algorithm 5, appendix C.1. In the loop the box prints ``zeta_t`` for what can only be zeta_i.
+    Source: Algorithm 5, appendix C.1. The loop prints ``zeta_t`` where only zeta_i makes sense.
     """
     rho = check.positive(rho=rho)
     deltas = [check.not_negative(sensitivity=value) for value in sensitivities]
@@ -88,13 +88,13 @@ def aggregate(
 
 
 def replay(dataset: D, queries: Sequence[Query[D]], released: Matrix) -> Matrix:
-    """Ask another data set's queries, without noise and with the answers ``released``, shape (K, d), held fixed."""
+    """Return the noiseless answers on another data set, with the answers ``released``, shape (K, d), held fixed."""
     released = check.array(len(queries), None, released=released)
     return np.array([_ask(i, query, dataset, released[:i]) for i, query in enumerate(queries)])
 
 
 def _ask(i: int, query: Query[D], dataset: D, previous: Sequence[Vector] | Matrix) -> Vector:
-    """Ask one query; all answers have one length, which the previous ones give."""
+    """Return the answer to query i; check that it has the same length as the previous answers."""
     length = len(previous[0]) if i else None
     return check.array(length, **{f"answer_{i + 1}": query(dataset, [answer.copy() for answer in previous])})
 
@@ -104,12 +104,12 @@ Stack: TypeAlias = NDArray[np.float64]  # Shape (n, K, d): one array of answers 
 
 
 class QueryFamily(NamedTuple):
-    """What the queries are made of."""
+    """Data of the queries of :class:`LinearQueries`."""
 
     members: Members  # (K, N) whether example n is in S_i
     deltas: Vector  # (K,) Delta_i
-    feedback: Matrix  # (K, K) A, of which the entries with j < i count
-    steering: Matrix  # (K, K) B, likewise
+    feedback: Matrix  # (K, K) A; only the entries with j < i are used
+    steering: Matrix  # (K, K) B; only the entries with j < i are used
 
 
 @kernel
@@ -179,7 +179,7 @@ def replay_each(data: Matrix, family: QueryFamily, released: Stack, out: Stack) 
 
 
 class LinearQueries:
-    """Queries G_1, ..., G_K of the family above.
+    """The adaptive linear queries G_1, ..., G_K that the module's documentation defines.
 
     Parameters
     ----------
@@ -188,9 +188,9 @@ class LinearQueries:
     sensitivities : (K,) array of float
         Delta_i, at least 0.
     feedback : (K, K) array of float or None
-        A, of which the entries with j < i count; None: zero.
+        A; only the entries with j < i are used. None: zero.
     steering : (K, K) array of float or None
-        B, likewise.
+        B; only the entries with j < i are used. None: zero.
 
     Raises
     ------
@@ -216,7 +216,7 @@ class LinearQueries:
 
     @property
     def visits(self) -> int:
-        """V of Theorem 10: in how many of the subsets an example is at most."""
+        """V of Theorem 10: the largest number of subsets S_i that contain the same example."""
         return int(self.members.sum(axis=0).max())
 
     def release(self, data: Matrix, rho: float, noise: Tape | Generator) -> Matrix:
@@ -234,9 +234,9 @@ class LinearQueries:
         return released
 
     def replay(self, data: Matrix, released: Matrix) -> Matrix:
-        """Ask the queries of another data set, with the released answers held fixed.
+        """Return the noiseless answers on another data set, with the released answers held fixed.
 
-        ``G_i(D', f^_1, ..., f^_{i-1})`` without noise, for D' (N, d) and what :meth:`release` gave, both (K, d).
+        Row i is ``G_i(D', f^_1, ..., f^_{i-1})``. Shapes: ``data`` (N, d), ``released`` from :meth:`release` (K, d).
         """
         data = check.array(self.members.shape[1], None, data=data)
         released = check.array(len(self.members), data.shape[1], released=released)
@@ -245,7 +245,7 @@ class LinearQueries:
         return out
 
     def release_many(self, data: Matrix, rho: float, noise: Stack) -> Stack:
-        """Answer the queries in many runs, as :meth:`release` does in one; ``noise`` and what is returned (n, K, d)."""
+        """Answer the queries as :meth:`release` in n runs; ``noise`` and the result have shape (n, K, d)."""
         data = check.array(self.members.shape[1], None, data=data)
         rho = check.positive(rho=rho)
         noise = check.array(None, len(self.members), data.shape[1], noise=noise)
@@ -254,7 +254,7 @@ class LinearQueries:
         return released
 
     def replay_many(self, data: Matrix, released: Stack) -> Stack:
-        """Replay many runs, as :meth:`replay` does one; ``released`` and what is returned have shape (n, K, d)."""
+        """Replay n runs as :meth:`replay`; ``released`` and the result have shape (n, K, d)."""
         data = check.array(self.members.shape[1], None, data=data)
         released = check.array(None, len(self.members), data.shape[1], released=released)
         out = np.empty_like(released)
@@ -262,7 +262,7 @@ class LinearQueries:
         return out
 
     def queries(self) -> list[Query[Matrix]]:
-        """Give the queries as Python callables ``G_i(data, previous_answers) -> (d,) array``, for ``aggregate``."""
+        """Return the queries as Python callables ``G_i(data, previous_answers) -> (d,) array``, for ``aggregate``."""
         return [_Query(self, i) for i in range(len(self.members))]
 
 

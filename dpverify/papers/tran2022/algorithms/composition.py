@@ -1,11 +1,11 @@
-"""Algorithm 3 of the paper: COMPOSE(a, b), which nodes of the tree make up the interval [a, b].
+"""Algorithm 3 of the paper: COMPOSE(a, b), a partition of the interval [a, b] into nodes of the tree.
 
 Nodes are dyadic intervals [q 2^k + 1, (q + 1) 2^k]. COMPOSE is greedy: it takes the longest node that starts at a and
-ends at or before b, and goes on after it. For a = 1 the result is the binary expansion of b, which
-``kernels.dyadic`` reads off the bits. That COMPOSE does what Proposition 18 says (at most
-``2 (1 + floor(log2(b - a + 1)))`` nodes, disjoint, dyadic, covering [a, b]) is judged elsewhere, not assumed here.
+ends at or before b, and continues after it. For a = 1 the nodes correspond to the bits of b, from which
+``kernels.dyadic`` computes them. This module does not assume Proposition 18 (at most ``2 (1 + floor(log2(b - a + 1)))``
+nodes, disjoint, dyadic, covering [a, b]); the checks of the claims test it.
 
-Convention: COMPOSE(a, b) with a > b is empty. The paper's box has no k to choose there, but Algorithm 4 asks for
+Convention: COMPOSE(a, b) with a > b is empty. The printed algorithm has no valid k in this case, but Algorithm 4 calls
 COMPOSE(1, r) with r = 0.
 """
 
@@ -19,7 +19,7 @@ from dpverify.kernels.dyadic import prefix_nodes
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Intervals
 
-MOST_NODES = 2 * 62  # No interval below ``MOST_STEPS`` takes more nodes: two of each length at most
+MOST_NODES = 2 * 62  # Largest number of nodes of an interval below ``MOST_STEPS``: at most two of each length
 
 
 @kernel
@@ -39,7 +39,7 @@ def compose_into(a: int, b: int, out: Intervals) -> int:
 
 
 def compose(a: int, b: int) -> Intervals:
-    """Nodes of COMPOSE(a, b), as Algorithm 3 finds them.
+    """Return the nodes of COMPOSE(a, b), computed by Algorithm 3.
 
     Parameters
     ----------
@@ -49,12 +49,12 @@ def compose(a: int, b: int) -> Intervals:
     Returns
     -------
     (n, 2) array of int
-        Closed intervals [y, z] from left to right; no row where ``a > b``.
+        Closed intervals [y, z] from left to right; no rows if ``a > b``.
 
     Raises
     ------
     ArgumentError
-        If a or b is no integer, or out of range.
+        If a or b is not an integer, or out of range.
 
     Notes
     -----
@@ -67,9 +67,10 @@ def compose(a: int, b: int) -> Intervals:
 
 
 def compose_prefix(t: int) -> Intervals:
-    """Nodes of COMPOSE(1, t), read off the bits of t: the rows of ``compose(1, t)``, for ``0 <= t < 2**62``.
+    """Return the rows of ``compose(1, t)``, computed from the bits of t, for ``0 <= t < 2**62``.
 
-    One per bit of t, from the highest to the lowest; an ArgumentError where t is no integer, or out of range.
+    There is one row for each bit of t that is 1, from the highest to the lowest. Raises ArgumentError if t is not an
+    integer, or out of range.
 
     Notes
     -----

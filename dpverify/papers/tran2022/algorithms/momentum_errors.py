@@ -1,26 +1,28 @@
 """Errors of Algorithm 1's momentum without noise: on a loss with a memory, and at the end of many short runs.
 
-Lemma 11 fails on ``Memory`` under one permutation, long after the start: the loss remembers the order of the examples.
+Lemma 11 fails on the loss ``Memory`` under one permutation, long after the start, because the iterate stores the order
+of the examples.
 
-The iterate has an axis for each example, a common axis u, and a clock v. With z = w_k - (mean of w_1 .. w_N), example k
-has the loss
+The iterate has a coordinate w_k for each example k, a common coordinate u, and a clock v. With z = w_k - (mean of w_1
+.. w_N), example k has the loss
 
     f_k = noise tanh(u) tanh(z) open(v) - growth log cosh(z) + hold log cosh(u) - push w_k - clock v,
     open(v) = (1 + tanh(v - when))/2.
 
-- *push* moves w_k a little whenever k is drawn, so that after an epoch the z tell early from late;
-- *growth* blows the z up, a saddle, until half of them are far above 0 and half far below: the order, learned;
-- *clock* brings v to ``when``; then *noise* sets in: along u the gradients are +noise for the early half of every
+- *push* moves w_k a little whenever example k is drawn, so that after an epoch z differs between examples that were
+  drawn early and late;
+- *growth* makes z = 0 a saddle, which amplifies the differences until half of the z are far above 0 and half far below;
+- *clock* moves v to ``when``. Then *noise* takes effect: along u the gradients are +noise for the early half of every
   epoch and -noise for the late half, while their mean is 0.
 
-From then on the sampling errors of an epoch no longer cancel, and those of different epochs add up: at an epoch's end
-the momentum is off by about ``noise (1 - x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is. Under fresh
-permutations the loss is harmless. Relabelling the examples permutes the axes, so every order gives the same error, and
-one run is the mean over all orders. NOTES_utility_lemmas.md derives the constants G and L.
+From then on the sampling errors of an epoch no longer cancel, and those of different epochs add up. At the end of an
+epoch the error of the momentum is about ``noise (1 - x)/(1 + x)`` with ``x = (1-alpha)^(N/2)``, however small eta is.
+This does not happen under fresh permutations. Relabelling the examples permutes the coordinates, so every order gives
+the same error, and one run gives the mean over all orders. NOTES_utility_lemmas.md derives the constants G and L.
 
-``errors_of_seeds`` gives the error at the end of many short runs, one for each seed. A run of a few steps takes less
-than making its object and its generators; here all runs are one call of a kernel. The steps are ``noisy_step`` itself,
-with the streams of each seed.
+``errors_of_seeds`` returns the error at the end of a short run for each of many seeds. Creating the object and the
+generators of a run takes longer than a run of a few steps, so one kernel call does all runs. It uses ``noisy_step``,
+and the same random streams for each seed.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from dpverify.shared_types import Ordering
 def _example_gradient(
     noise: float, growth: float, hold: float, push: float, clock: float, when: float
 ) -> ExampleGradient:
-    """Gradient kernel of one example; the label is its number."""
+    """Return the gradient kernel of one example; the label of an example is its number."""
 
     @kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
@@ -74,10 +76,11 @@ def _example_gradient(
 
 @dataclass(frozen=True)
 class Memory:
-    """The loss with a memory; a ``Problem`` but for its gap, which is infinite."""
+    """The loss with a memory; like a ``Problem``, but its gap is infinite."""
 
     examples: int = 128  # N
-    noise: float = 0.88  # as at the head of this file; the defaults are tuned to N = 128, alpha = 0.03, eta = 0.0005
+    # The constants of the loss above. The defaults are tuned to N = 128, alpha = 0.03, eta = 0.0005.
+    noise: float = 0.88
     growth: float = 0.08
     hold: float = 0.02
     push: float = 0.0107
@@ -101,12 +104,12 @@ class Memory:
 
     @property
     def lipschitz(self) -> float:
-        """G: the term of the noise has a gradient of length at most ``noise``."""
+        """G; the gradient of the *noise* term has length at most ``noise``."""
         return self.noise + self.growth + self.hold + self.push + self.clock
 
     @property
     def smoothness(self) -> float:
-        """L: rows of the Hessian of the term of the noise add up to at most 3/2 noise."""
+        """L; the absolute row sums of the Hessian of the *noise* term are at most 3/2 noise."""
         return 1.5 * self.noise + max(self.growth, self.hold)
 
     @property
@@ -115,7 +118,7 @@ class Memory:
         return _example_gradient(self.noise, self.growth, self.hold, self.push, self.clock, self.when)
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (N + 2,)."""
+        """Return the gradient of F at ``w``, shape (N + 2,)."""
         term = np.zeros_like(w)
         total = np.zeros_like(w)
         for k in range(self.examples):
@@ -126,7 +129,7 @@ class Memory:
 
 
 class WatchedRun(DpNsgd):
-    """A run of Algorithm 1 whose momentum can be looked at."""
+    """A run of Algorithm 1 that exposes its momentum."""
 
     @property
     def momentum(self) -> Vector:
@@ -135,7 +138,7 @@ class WatchedRun(DpNsgd):
 
 
 def error_at(problem: Memory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:
-    """Error of the momentum after a run of Algorithm 1 without noise. ``|m_t - grad F(w_t)|``."""
+    """Return the momentum error ``|m_t - grad F(w_t)|`` at the last step of a run of Algorithm 1 without noise."""
     parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz, ordering)
     run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
     run.advance(steps - 1)
@@ -145,7 +148,7 @@ def error_at(problem: Memory, steps: int, alpha: float, eta: float, ordering: Or
 
 
 def printed_terms(problem: Memory, alpha: float, eta: float) -> float:
-    """Right side of Lemma 11 as printed: ``2 G sqrt(alpha) + 2 eta N L + eta L/alpha``."""
+    """Return the right side of Lemma 11 as printed: ``2 G sqrt(alpha) + 2 eta N L + eta L/alpha``."""
     smooth = problem.smoothness
     return 2 * problem.lipschitz * math.sqrt(alpha) + 2 * eta * problem.examples * smooth + eta * smooth / alpha
 
@@ -162,9 +165,9 @@ def run_many(
     numbers: NsgdNumbers,
     out: Vector,
 ) -> int:
-    """Run Algorithm 1 without noise from each state of a generator: ``|m_T - grad F(w_T)|`` of each run in ``out``.
+    """Run Algorithm 1 without noise once per generator state; write ``|m_T - grad F(w_T)|`` of each run to ``out``.
 
-    0, or the step at which a momentum stopped being finite. ``words`` are the states for the permutations, from
+    Returns 0, or the step at which a momentum is not finite. ``words`` are the states for the permutations, from
     ``words_of_seeds``, and are advanced; permutations are drawn up to step ``last``. Shapes: ``x`` (N, p), ``y`` (N,),
     ``start`` (d,), ``words`` (n, 4), ``out`` (n,).
     """
@@ -207,7 +210,7 @@ def run_many(
 
 
 def errors_of_seeds(problem: Problem, parameters: Parameters, seeds: NDArray[np.int64]) -> Vector:
-    """Give ``|m_T - grad F(w_T)|`` at the end of a run of Algorithm 1 without noise, for each seed."""
+    """Return ``|m_T - grad F(w_T)|`` at the end of a run of Algorithm 1 without noise, for each seed."""
     p = parameters
     out = np.empty(len(seeds))
     if p.sigma != 0.0:

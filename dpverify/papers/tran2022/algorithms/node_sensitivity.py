@@ -1,19 +1,19 @@
-"""How far one example moves the nodes of a run: worst problems, and the replay of a run on two data sets.
+"""Sensitivity of the nodes of a run to one example: worst-case problems, and the replay of a run on two data sets.
 
-The privacy of a run is that of its noisy nodes, each a query that depends on the data and, through the iterates, on the
-nodes released before. Sensitivity is defined with these held fixed: the same iterates and the same order of the
-examples, another data set. Replaying both data sets gives the value of every node of Algorithms 1 and 2 on each, and
-so, node by node, how far a neighbour moves it.
+The privacy of a run is that of its noisy nodes. Each node is a query that depends on the data and, through the
+iterates, on the nodes released before. Its sensitivity compares two data sets for fixed iterates and a fixed order of
+the examples. Replaying a run on both data sets gives the values of every node of Algorithms 1 and 2, and their distance
+is the effect of the replaced example.
 
-On the smallest problems one example moves a node as far as it can. All examples live on a line. The gradient of example
-n at w is ``y_n`` times the clipped quadratic's,
+On the worst-case problems one example moves a node as far as possible. All examples are on a line. The gradient of
+example n at w is ``y_n`` times that of a clipped quadratic,
 
     grad f(w, x_n) = y_n * clip(L (w - c_n), -G, G),       y_n = 1 or -1, c_n its centre,
 
-G-Lipschitz and L-smooth, both attained. Far from its centre an example pulls with the same force G wherever the run
-goes; near it, its gradient changes by L per unit of way, and that of the opposite sign the other way. In every data set
-all gradients point to the left along the path, so that a run without noise walks to the right, one step of length eta
-each time: consecutive anchors are as far apart as they can be.
+which is G-Lipschitz and L-smooth; both bounds are attained. Far from its centre the gradient of an example has the
+constant norm G. Near its centre the gradient changes by L per unit of distance, in opposite directions for the two
+signs. On the first data set of a pair, no gradient is positive along the path. So a run without noise moves to the
+right by eta at each step, and consecutive anchors are as far apart as possible.
 """
 
 from __future__ import annotations
@@ -30,20 +30,24 @@ from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, node
 from dpverify.papers.tran2022.algorithms.reconstruction.stream import DELTA, G, R, Stack
 from dpverify.problems.stepped_run import compiled, compiling
 
-REPLACED = 0  # Number of the example that the neighbour replaces
+REPLACED = 0  # Number of the example in which the neighbouring data sets differ
 
 
 class Neighbours(NamedTuple):
     """Two data sets that differ in the example ``REPLACED``."""
 
-    x: Matrix  # (N, d) Centres and signs of the first one
-    y: Vector
-    x_other: Matrix  # (N, d) Of the second one
-    y_other: Vector
+    x: Matrix  # (N, 1) centres of the first data set
+    y: Vector  # (N,) signs of the first data set
+    x_other: Matrix  # (N, 1) centres of the second data set
+    y_other: Vector  # (N,) signs of the second data set
 
 
 def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
-    """Neighbours on which f and G nodes move most: the replaced example pulls with G, to either side, out of reach."""
+    """Return the neighbours on which f and G nodes move most.
+
+    The gradient of the replaced example is -G on one data set and G on the other, on the whole path. ``reach`` bounds
+    the length of the path.
+    """
     N, beyond = _far(N, reach, G, L)
     x = np.full((N, 1), beyond)
     x_other = x.copy()
@@ -52,10 +56,11 @@ def opposed(N: int, reach: float, G: float, L: float) -> Neighbours:
 
 
 def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
-    """Neighbours on which Delta and r nodes move most: the replaced example's gradient climbs by L, or falls.
+    """Return the neighbours on which Delta and r nodes move most.
 
-    ``N``, ``reach``, ``G``, ``L``: as for :func:`opposed`. The path must be no longer than G/L, so that the gradients
-    can go on changing. One rises from -G to 0 along [0, G/L], its neighbour falls from 0 to -G.
+    Along [0, G/L] the gradient of the replaced example rises from -G to 0 on one data set and falls from 0 to -G on the
+    other. The path must not be longer than G/L, so that the gradients change on all of it. ``N``, ``reach``, ``G``,
+    ``L``: as for :func:`opposed`.
     """
     N, beyond = _far(N, reach, G, L)
     if L * reach > G:
@@ -71,19 +76,19 @@ def turning(N: int, reach: float, G: float, L: float) -> Neighbours:
 
 
 def _far(N: int, reach: float, G: float, L: float) -> tuple[int, float]:
-    """A centre that pulls with G all the way."""
+    """Return N, and a centre for which the gradient has norm G on the whole path."""
     N = check.whole(1, examples=N)
     reach = check.not_negative(reach=reach)
     return N, 2.0 * (reach + check.positive(G=G) / check.positive(L=L))
 
 
-F = 3  # Place of Algorithm 1's f among the leaves, after G, DELTA and R
+F = 3  # Index of Algorithm 1's f among the leaves, after G, DELTA and R
 
 
 class ExactNodes(NamedTuple):
     """Every node of a run without noise, with the rows of ``reconstruction.nodes.node_intervals(T)``."""
 
-    # (n, d) F^G, F^Delta and F^r of Algorithm 2. Rows of F^Delta that begin in the first epoch are NaN: there are none.
+    # (n, d) F^G, F^Delta and F^r of Algorithm 2. No F^Delta node begins in the first epoch; such rows are NaN.
     g: Matrix
     delta: Matrix
     r: Matrix
@@ -93,11 +98,11 @@ class ExactNodes(NamedTuple):
 
     @property
     def nodes(self) -> Nodes:
-        """The three families of Algorithm 2, as the reconstruction takes them."""
+        """The three families of Algorithm 2 as input of the reconstruction."""
         return Nodes(self.g, self.delta, self.r)
 
     def distances(self, other: ExactNodes) -> ExactDistances:
-        """How far each node is from the same node of another replay: shape (n,) each, NaN where there is no node."""
+        """Return the distance of each node from the same node of another replay; NaN where there is no node."""
         if self.g.shape != other.g.shape:
             rule = f"must have nodes of shape {self.g.shape}"
             raise check.ArgumentError("other", f"nodes of shape {other.g.shape}", rule)
@@ -107,14 +112,14 @@ class ExactNodes(NamedTuple):
 class ExactDistances(NamedTuple):
     """Distances between two replays, node by node, in units of the gradient; rows as in ``ExactNodes``."""
 
-    g: Vector  # (n,) One number per node
+    g: Vector  # (n,) like the other fields
     delta: Vector
     r: Vector
     f: Vector
 
 
 def anchor_rows(examples: int, steps: int) -> Intervals:
-    """Rows, from 0, of each step's anchors: the first iterate of its epoch, and of the one before; -1 for none."""
+    """Return the rows, from 0, of the first iterates of each step's epoch and of the epoch before; -1 for none."""
     N = check.whole(1, examples=examples)
     steps = check.whole(1, steps=steps)
     check.memory(2 * steps, steps=steps)
@@ -126,10 +131,11 @@ def anchor_rows(examples: int, steps: int) -> Intervals:
 def write_leaves(
     gradient: ExampleGradient, x: Matrix, y: Vector, iterates: Matrix, schedule: Indices, anchors: Intervals, out: Stack
 ) -> None:
-    """Write what each step contributes to each family of nodes.
+    """Write the contribution of each step to each family of nodes.
 
-    ``out`` (4, T, d): receives the leaves of G, DELTA, R and F, the last without alpha; DELTA is left alone in the
-    first epoch. Shapes: ``x``, ``y`` (N, p) and (N,), ``iterates`` (T, d), ``schedule`` (T,), ``anchors`` (T, 2).
+    ``out`` (4, T, d): receives the leaves of G, DELTA, R and F; those of F are without the factor alpha. In the first
+    epoch the leaves of DELTA must be NaN before the call and stay so. Shapes: ``x`` (N, p), ``y`` (N,), ``iterates``
+    (T, d), ``schedule`` (T,), ``anchors`` (T, 2).
     """
     for i in range(iterates.shape[0]):
         n = schedule[i]
@@ -154,10 +160,10 @@ def replay(
     alpha: float,
     anchors: Intervals | None = None,
 ) -> ExactNodes:
-    """Compute every node of a run on a data set, with the iterates held fixed.
+    """Return every node of a run on a data set, with the iterates held fixed.
 
-    All nodes, also those that no step reads. Shapes: ``x`` (N, p), ``y`` (N,), ``iterates`` (T, d) or (T + 1, d),
-    ``schedule`` (T,), ``anchors`` (T, 2): other anchors than those of :func:`anchor_rows`, for planted faults.
+    Nodes that no step reads are included. ``anchors`` replaces the result of :func:`anchor_rows`, for planted faults.
+    Shapes: ``x`` (N, p), ``y`` (N,), ``iterates`` (T, d) or (T + 1, d), ``schedule`` (T,), ``anchors`` (T, 2).
 
     Source: definitions of F^G, F^Delta, F^r in section 4, with each step's own epoch; of f in section 3.
     """
@@ -179,7 +185,7 @@ def replay(
     check.memory((5 * steps + 4 * node_count(steps)) * d, steps=steps, dimension=d)
     rows = rows.astype(np.int64)
     leaves = np.full((4, steps, d), np.nan)
-    with compiling(gradient):  # a run's iterates are read-only, which is a type of its own: a copy is not
+    with compiling(gradient):  # the iterates are read-only, which numba compiles as a separate type; a copy is writable
         write_leaves(gradient, x, y, iterates[:steps].copy(), schedule, rows, leaves)
     return _nodes(leaves, rows, alpha)
 

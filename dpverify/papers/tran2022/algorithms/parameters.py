@@ -15,7 +15,7 @@ from dpverify.shared_types import Ordering
 
 
 class CommonParameters:
-    """T, alpha, eta, sigma, G and the order of the examples, checked once when they are made; to be a dataclass."""
+    """Base class of the parameter dataclasses: T, alpha, eta, sigma, G and the ordering, checked on creation."""
 
     steps: int
     alpha: float
@@ -42,27 +42,28 @@ class Parameters(CommonParameters):
     steps : int
         T, at least 1.
     alpha : float
-        Momentum weight, in (0, 1]. Theorem 4 needs ``alpha >= 1/N``; that is not checked here.
+        Momentum weight, in (0, 1]. Theorem 4 needs ``alpha >= 1/N``, which is not checked.
     eta : float
         Length of every step, at least 0.
     sigma : float
-        Noise multiplier, at least 0; 0 is normalized SGD with momentum, without privacy.
+        Noise multiplier, at least 0; with 0 the algorithm is normalized SGD with momentum and has no privacy.
     lipschitz : float
-        G, above 0: at least the norm of every example's gradient. It is believed: nothing is clipped.
+        G, above 0: an upper bound on the norm of every example's gradient. It is not enforced: gradients are not
+        clipped.
     ordering : {"fresh", "once"}
-        A new permutation of the examples in each epoch, as the box prints it, or one for all epochs.
+        A new permutation of the examples in each epoch, as the paper prints it, or one permutation for all epochs.
     depth : int or None
-        The tree depth R, which V depends on; None: floor(log2 T) + 1, the smallest at which Algorithm 1's loops draw
-        every node that it uses.
+        The tree depth R, on which V depends. None: floor(log2 T) + 1, the smallest depth at which Algorithm 1's loops
+        draw every node that it uses.
     v : float, Fraction or None
-        V; None: as printed, from N, T and R.
+        V. None: the printed formula in N, T and R.
 
     Raises
     ------
     ArgumentError
         If a number is out of range, or the ordering is unknown.
     UndrawnNodeError
-        If at this depth a step uses a node that Algorithm 1's loops do not draw.
+        If some step uses a node that Algorithm 1's loops do not draw at this depth.
     """
 
     steps: int
@@ -82,7 +83,7 @@ class Parameters(CommonParameters):
             check.positive(v=self.v)
 
     def node_deviation(self, examples: int) -> float:
-        """Give the standard deviation of a node's noise, ``4 alpha G sigma sqrt(V)``, in units of the gradient."""
+        """Return the standard deviation of a node's noise, ``4 alpha G sigma sqrt(V)``, in units of the gradient."""
         depth = levels(self.steps) if self.depth is None else self.depth
         v = printed_v(examples, self.steps, depth) if self.v is None else self.v
         return node_deviation(self.alpha, self.lipschitz, self.sigma, v)
@@ -97,16 +98,16 @@ class SrParameters(CommonParameters):
     steps, eta, lipschitz
         As in ``Parameters`` of DP-NSGD.
     alpha : float
-        Momentum weight, in (0, 1]. Theorem 8 needs ``alpha >= 1/N``; that is not checked here.
+        Momentum weight, in (0, 1]. Theorem 8 needs ``alpha >= 1/N``, which is not checked.
     gamma : float
         Cross-batch weight, in [0, 1]. Theorem 9 sets ``gamma = eta N``.
     sigma : float
-        Noise multiplier, at least 0; 0 is no noise, and no privacy.
+        Noise multiplier, at least 0; with 0 there is no noise and no privacy.
     ordering : {"fresh", "once"}
-        A new permutation of the examples in each epoch, as the box prints it, or one for all epochs, as Lemma 17 needs
-        it.
+        A new permutation of the examples in each epoch, as the paper prints it, or one permutation for all epochs, as
+        Lemma 17 needs it.
     scales : Scales or None
-        Sensitivities and counts behind the noise; None: as the box prints them.
+        Sensitivities and node counts that scale the noise. None: the printed values.
 
     Raises
     ------
@@ -128,7 +129,7 @@ class SrParameters(CommonParameters):
         check.proportion(gamma=self.gamma)
 
     def deviations(self, examples: int) -> Vector:
-        """Give the standard deviations of nodes, shape (4,), for N examples; see :meth:`Scales.deviations`."""
+        """Return the standard deviations of nodes, shape (4,), for N examples; see :meth:`Scales.deviations`."""
         examples = check.whole(1, examples=examples)
         scales = self.scales
         if scales is None:

@@ -1,9 +1,10 @@
-"""How much noise Algorithms 1 and 2 put on a node: as their boxes print it, and as the proofs need it.
+"""Standard deviations of the node noise of Algorithms 1 and 2: as the algorithms print it, and as the proofs need it.
 
-Algorithm 1: V as its box prints it, and the deviation 4 alpha G sigma sqrt(V).
+Algorithm 1: the printed V, and the deviation 4 alpha G sigma sqrt(V).
 
-Algorithm 2: a node of G has deviation delta_G sigma sqrt(V_first) if it ends at or before step 2N, and delta_G sigma
-sqrt(V_later) after that; nodes of Delta and of r have delta_Delta sigma sqrt(V_later) and delta_r sigma sqrt(V_later).
+Algorithm 2: a G node has deviation delta_G sigma sqrt(V_first) if it ends at or before step 2N, and delta_G sigma
+sqrt(V_later) if it ends later. Delta nodes have delta_Delta sigma sqrt(V_later), and r nodes delta_r sigma
+sqrt(V_later).
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from dpverify.kernels.typing import Vector
 
 
 def levels(steps: int) -> int:
-    """Number of levels of the tree that the steps 1..T use: lengths 1, 2, 4, ..., up to the largest power within T.
+    """Return ``floor(log2(T)) + 1``, the number of levels (lengths 1, 2, 4, ...) of the tree that the steps 1..T use.
 
-    ``floor(log2(T)) + 1``. Algorithm 1's loop ``for b = 0, ..., R - 1`` draws every node that it uses exactly if its
-    depth R is at least this.
+    Algorithm 1's loop ``for b = 0, ..., R - 1`` draws every node that the algorithm uses if and only if its depth R is
+    at least this number.
     """
     return check.whole(1, MOST_STEPS - 1, steps=steps).bit_length()
 
 
 def printed_v(examples: int, steps: int, depth: int) -> Fraction:
-    """V of Algorithm 1, exactly as printed.
+    """Return V of Algorithm 1, exactly as printed.
 
     ``(min(R, floor(log2 N)) + 1) T/N + sum of floor(T / 2^j) over j = floor(log2 N) + 1, ..., R``.
 
-    Source: Algorithm 1, third line of the box. A number of node visits per example should be an integer; the printed
-    T/N is none unless N divides T.
+    Source: Algorithm 1, third line of the box. V is meant as a number of nodes, which should be an integer. The printed
+    T/N is an integer only if N divides T.
     """
     examples = check.whole(1, examples=examples)
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
@@ -44,7 +45,7 @@ def printed_v(examples: int, steps: int, depth: int) -> Fraction:
 
 
 def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Fraction) -> float:
-    """Standard deviation of one node's noise in each coordinate: ``4 alpha G sigma sqrt(V)`` (Algorithm 1)."""
+    """Return a node's standard deviation in each coordinate, ``4 alpha G sigma sqrt(V)`` (Algorithm 1)."""
     v = check.positive(v=v)
     return (
         4.0
@@ -55,7 +56,7 @@ def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Frac
     )
 
 
-# Places in an array of deviations
+# Indices into an array of deviations
 G_FIRST = 0
 G_LATER = 1
 OF_DELTA = 2
@@ -64,15 +65,15 @@ OF_R = 3
 
 @dataclass(frozen=True)
 class Scales:
-    """The five constants that the noise of Algorithm 2 is made from.
+    """The five constants that scale the noise of Algorithm 2.
 
     Attributes
     ----------
     delta_g, delta_delta, delta_r : float
-        delta_G, delta_Delta, delta_r: what a node of G, Delta and r is taken to change by at most between neighbouring
-        data sets, in units of the gradient; at least 0.
+        delta_G, delta_Delta, delta_r: the assumed sensitivities of G, Delta and r nodes, in units of the gradient; at
+        least 0.
     v_first, v_later : float
-        V_<=2N and V_>2N: how many nodes one example is taken to touch; at least 0.
+        V_<=2N and V_>2N: the assumed numbers of nodes that one example affects; at least 0.
 
     Raises
     ------
@@ -91,9 +92,10 @@ class Scales:
             check.not_negative(**{field.name: getattr(self, field.name)})
 
     def deviations(self, sigma: float) -> Vector:
-        """Give the standard deviations of nodes in each coordinate, shape (4,), for a noise multiplier of at least 0.
+        """Return the standard deviations of nodes in each coordinate, shape (4,), for a noise multiplier of at least 0.
 
-        Of a G node that ends by step 2N, of a later one, of a Delta node, of an r node; in units of the gradient.
+        The entries are for G nodes that end by step 2N, later G nodes, Delta nodes and r nodes, in units of the
+        gradient.
         """
         sigma = check.not_negative(sigma=sigma)
         first = sigma * math.sqrt(self.v_first)
@@ -102,7 +104,7 @@ class Scales:
 
 
 def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -> Scales:
-    """Give the constants that the box of Algorithm 2 prints.
+    """Return the constants that Algorithm 2 prints.
 
     Parameters
     ----------
@@ -125,8 +127,8 @@ def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -
 
     Notes
     -----
-    Source: Algorithm 2, lines 1 and 2. 2 eta N is a length in the space of w and no change of a gradient: the
-    smoothness L is missing. At N = 1 both V are 0, so there is no noise at all.
+    Source: Algorithm 2, lines 1 and 2. 2 eta N is a length in the space of w, not a change of a gradient: the
+    smoothness L is missing. At N = 1 both V are 0, so there is no noise.
     """
     N = check.whole(1, examples=examples)
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
@@ -136,7 +138,7 @@ def printed_scales(examples: int, steps: int, *, eta: float, lipschitz: float) -
 
 
 def proof_scales(examples: int, steps: int, *, eta: float, lipschitz: float, smoothness: float) -> Scales:
-    """Give the constants that the proofs of Theorem 8 and Lemma 7 work with.
+    """Return the constants that the proofs of Theorem 8 and Lemma 7 use.
 
     Parameters
     ----------
@@ -157,8 +159,8 @@ def proof_scales(examples: int, steps: int, *, eta: float, lipschitz: float, smo
 
     Notes
     -----
-    Source: appendix E.1 ("has sensitivity at most 2 eta N L") and E.2, which take both V from the box. Whether a node
-    changes by no more than that, and an example touches no more nodes, is judged elsewhere.
+    Source: appendix E.1 ("has sensitivity at most 2 eta N L") and E.2, which take both V from Algorithm 2. Whether the
+    sensitivities and counts are upper bounds is tested by the checks of the claims, not here.
     """
     printed = printed_scales(examples, steps, eta=eta, lipschitz=lipschitz)
     drift = printed.delta_delta * check.not_negative(smoothness=smoothness)

@@ -1,9 +1,9 @@
-"""Whole runs of Algorithms 1 and 2 on a slope, of any length, without storing anything that grows with T.
+"""Whole runs of Algorithms 1 and 2 of any length on the problem ``worst_slope``, in memory that does not grow with T.
 
-The steps are those of ``dp_nsgd.optimizer`` and ``sr_nsgd.optimizer`` themselves, with the same streams of a seed, on
-``problems.worst_slope``, where only the first coordinate has a gradient. A run returns means over its steps: the
+The steps are those of ``dp_nsgd.optimizer`` and ``sr_nsgd.optimizer``, with the same random streams for a seed. In
+``problems.worst_slope`` only the first coordinate of the gradient is not 0. A run returns means over its steps. The
 expected gradient norm at w-hat, which is uniform on w_1 .. w_T, is the expectation of such a mean. A run of Algorithm 2
-keeps the O(N d) state of the algorithm and nothing else.
+stores only the O(N d) state of the algorithm.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from dpverify.papers.tran2022.algorithms.tree_noise.stream import slot_noise
 from dpverify.problems.worst_slope import Slope, slope_at
 from dpverify.shared_types import Ordering
 
-GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)  # Places in what a run returns
+GRADIENT, SAMPLED, NOISE, ERROR, LAST, FARTHEST = range(6)  # Indices into the result array of a run
 
 
 def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> ExampleOrder:
-    """Make the order of a run's examples; where they are all the same, none is drawn."""
+    """Return the order of a run's examples; if all examples are equal, no permutation is drawn."""
     return new_order(problem.examples, last_shuffle(ordering, steps) if problem.offsets.any() else 0, seed)
 
 
@@ -42,7 +42,7 @@ def slope_order(problem: Slope, ordering: Ordering, steps: int, seed: Seed) -> E
 def write_means(
     steps: int, gradient: float, sampled: float, noise: float, error: float, last: float, farthest: float, out: Vector
 ) -> None:
-    """Write what a run is summed up to into ``out``, shape (6,): means from the four sums over its steps."""
+    """Write the results of a run into ``out``, shape (6,); the first four arguments are sums over its steps."""
     out[GRADIENT] = gradient / steps
     out[SAMPLED] = sampled / steps
     out[NOISE] = noise / steps
@@ -62,7 +62,7 @@ def run_slope(
     slots: Matrix,
     out: Vector,
 ) -> None:
-    """Run Algorithm 1 on a slope and write what it is summed up to into ``out``, shape (6,), as in ``RunMeans``.
+    """Run Algorithm 1 on a slope and write the fields of ``RunMeans`` into ``out``, shape (6,).
 
     ``slope``: s, D, L and r. ``offsets``: a_n. ``slots``: as in ``NsgdState``. Shapes: ``slope`` (4,), ``offsets``
     (N,), ``slots`` (floor(log2 T) + 1, d).
@@ -92,7 +92,7 @@ def run_slope(
         full = slope_at(u, slope)
         m = beta * m + alpha * (full + offsets[permutation[i]])
         i += 1
-        tail_square = 0.0  # square of the noise beside the first coordinate
+        tail_square = 0.0  # squared norm of the noise without its first coordinate
         noise = 0.0
         if scale > 0.0:
             at = np.uint64(level(t)) * d
@@ -120,18 +120,18 @@ def run_slope(
 
 @dataclass(frozen=True)
 class RunMeans:
-    """What a run is summed up to."""
+    """Summary of a run: means over t = 1 .. T of norms, in units of the gradient, and two positions."""
 
-    gradient: float  # Mean over t = 1 .. T of the norm of grad F(w_t), in units of the gradient.
-    sampled: float  # means of the norms of m_t - grad F(w_t), m^_t - m_t and m^_t - grad F(w_t)
-    noise: float
-    error: float
+    gradient: float  # mean norm of grad F(w_t)
+    sampled: float  # mean norm of m_t - grad F(w_t)
+    noise: float  # mean norm of m^_t - m_t
+    error: float  # mean norm of m^_t - grad F(w_t)
     last: float  # first coordinate of w_{T+1}
     farthest: float  # largest distance of the first coordinate from its start
 
 
 def slope_run(problem: Slope, parameters: Parameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
-    """Run Algorithm 1 on a slope: the iterates of ``DpNsgd``, up to the rounding of one division a step."""
+    """Run Algorithm 1 on a slope; the iterates equal those of ``DpNsgd`` up to rounding of one division per step."""
     p = parameters
     N = problem.examples
     out = np.empty(6)
@@ -153,7 +153,7 @@ def run_reduced_slope(
     state: SrState,
     out: Vector,
 ) -> int:
-    """Run Algorithm 2 on a slope, as ``run_slope`` does; return 0, or what ``sr_step`` gave where it stopped."""
+    """Run Algorithm 2 on a slope, as ``run_slope`` does; return 0, or the error code of the ``sr_step`` that failed."""
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     d = w.shape[0]
     sampled = 0.0
@@ -191,7 +191,7 @@ def run_reduced_slope(
 
 
 def reduced_slope_run(problem: Slope, parameters: SrParameters, seed: Seed = 0, *, direction: float = 1.0) -> RunMeans:
-    """Run Algorithm 2 on a slope. Source: Algorithm 2. The iterates are those of ``SrNsgd``, bit for bit."""
+    """Run Algorithm 2 on a slope; the iterates are those of ``SrNsgd``, bit for bit. Source: Algorithm 2."""
     p = parameters
     N = problem.examples
     w = problem.start

@@ -1,1 +1,1 @@
-"""Indices, ranges and lines of the algorithm boxes."""
+"""Indices, ranges and lines of the printed algorithms (boxes)."""

@@ -1,6 +1,6 @@
-"""The index arithmetic of the algorithm boxes, as printed and as repaired: loops, nodes, anchors, what depends on what.
+"""Index arithmetic of the algorithm boxes, as printed and as repaired: loops, nodes, anchors and dependencies.
 
-Integers only; no kernel is imported.
+All numbers are integers, and no kernel is imported.
 """
 
 from __future__ import annotations
@@ -10,28 +10,31 @@ from typing import Literal, TypeAlias
 
 from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node
 
-Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]  # How the epochs of Algorithm 2 are read
+Epochs: TypeAlias = Literal["one-based", "quotient", "shifted"]  # Reading of Algorithm 2's epochs; see claims.toml
 
 
 def epoch_loop(steps: int, n_examples: int, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Run ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``; yields q and t."""
+    """Yield q and t of the loops ``for q = 0 .. floor(T/N), for i = first .. min{last, T - qN}, t = qN + i``."""
     for q in range(steps // n_examples + 1):
         for i in range(first, min(last, steps - q * n_examples) + 1):
             yield q, q * n_examples + i
 
 
 def made_nodes(t: int) -> list[Node]:
-    """Nodes that Algorithm 2 makes at step t: [t - 2^k + 1, t] for k = 0 .. floor(log2 t) where 2^k divides t."""
+    """Return Algorithm 2's nodes of step t: [t - 2^k + 1, t] for all k = 0 .. floor(log2 t) for which 2^k divides t."""
     return [(t - (1 << k) + 1, t) for k in range(t.bit_length()) if t % (1 << k) == 0]
 
 
 def dyadic_nodes(steps: int) -> set[Node]:
-    """Set I of section 3: all [a 2^b + 1, (a+1) 2^b] inside {1, .., T}."""
+    """Return the set I of section 3: all [a 2^b + 1, (a+1) 2^b] inside {1, .., T}."""
     return {(a * (1 << b) + 1, (a + 1) * (1 << b)) for b in range(steps.bit_length()) for a in range(steps // (1 << b))}
 
 
 def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
-    """Whole numbers k >= 0 with a = 1 mod 2^k (or "the remainder is 1", without k = 0) and a + 2^k - 1 <= b."""
+    """Return all integers k >= 0 with a = 1 mod 2^k and a + 2^k - 1 <= b.
+
+    If ``as_remainder``, the first condition is that the remainder of a modulo 2^k is 1, which excludes k = 0.
+    """
     exponents = []
     k = 0
     while a + (1 << k) - 1 <= b:
@@ -42,7 +45,7 @@ def node_exponents(a: int, b: int, *, as_remainder: bool = False) -> list[int]:
 
 
 def algorithm_3(a: int, b: int) -> Iterator[Node]:
-    """Intervals of Algorithm 3 in the order in which its recursion, here a loop, finds them."""
+    """Yield the intervals of Algorithm 3 in the order of its recursion, which is a loop here."""
     while True:
         longest = 1 << max(node_exponents(a, b))
         yield a, a + longest - 1
@@ -52,19 +55,23 @@ def algorithm_3(a: int, b: int) -> Iterator[Node]:
 
 
 def windows_read(t: int, n_examples: int, first: int) -> list[Node]:
-    """Windows [t - iN + 1, t - (i-1)N] that the loop i = first .. q - 1 of Algorithm 4 reads."""
+    """Return the windows [t - iN + 1, t - (i-1)N] that the loop i = first .. q - 1 of Algorithm 4 reads."""
     q = t // n_examples
     return [(t - i * n_examples + 1, t - (i - 1) * n_examples) for i in range(first, q)]
 
 
 def epoch_steps(epochs: Epochs, q: int, n_examples: int) -> range:
-    """Steps of epoch q under a reading."""
+    """Return the steps of epoch q under a reading."""
     first = q * n_examples + (epochs != "quotient")
     return range(first, first + n_examples)
 
 
 def dependencies(steps: int, *, ahead: bool) -> dict[str, set[str]]:
-    """What each quantity of Algorithm 2's last lines needs: the r node w_t, m-hat_t that node, and w_{t+1} m-hat_t."""
+    """Return the dependencies between the quantities of Algorithm 2's last lines.
+
+    The r node of step t depends on w_t, and m-hat_t on that node. If ``ahead``, m-hat_t is used for w_{t+1}, else, as
+    printed, for w_t.
+    """
     needs: dict[str, set[str]] = {}
     for t in range(1, steps + 1):
         needs[f"F^r_[{t},{t}]"] = {f"w_{t}"}

@@ -1,14 +1,13 @@
-"""Vector identities as identities between coefficients: formal sums of gradients and of tree nodes, exactly.
+"""Vector identities as identities between coefficients of formal sums of gradients and of tree nodes, exactly.
 
-The functions that the paper's formulas apply (G_win, Delta_win, r_win, momentum, ...) are linear in gradients, so two
-sides are equal as vectors, whatever the loss, if their coefficients are. A gradient is named by where it is taken and
-of which example: ``("anchor", epoch, example)``, ``("iterate", step, example)`` or ``("full", step)``.
+The functions in the paper's formulas (G_win, Delta_win, r_win, momentum, ...) are linear in gradients. So the two sides
+are equal as vectors, for every loss, if their coefficients are equal. The name of a gradient contains its point and its
+example: ``("anchor", epoch, example)``, ``("iterate", step, example)`` or ``("full", step)``.
 
-Algorithm 4 and its streaming form are formal sums of tree nodes, with every node's coefficient.
-
-A node is named by family and interval, ``("G", y, z)``, ``("Delta", y, z)`` or ``("r", y, z)``. The literal form
-follows the lines of the box with the repairs that it needs to run; the streaming form is a recursion over epochs that
-keeps one vector per step of the last epoch. NOTES_identities.md proves that they agree for all t, N, alpha and gamma.
+Algorithm 4 and its streaming form are represented as formal sums of tree nodes. The name of a node contains its family
+and interval: ``("G", y, z)``, ``("Delta", y, z)`` or ``("r", y, z)``. The literal form follows the printed lines with
+the repairs that they need to run. The streaming form is a recursion over epochs that stores one vector per step of the
+last epoch. NOTES_identities.md proves that they agree for all t, N, alpha and gamma.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ Function: TypeAlias = Callable[..., "Combination"]
 
 @dataclass(frozen=True)
 class Ordering:
-    """Which example each step draws, and which epoch it belongs to."""
+    """The example and the epoch of each step."""
 
-    # ``once``: the same order in every epoch. ``reversed``: every second epoch goes backwards, a case of fresh
+    # ``once``: the same order in every epoch. ``reversed``: every second epoch has the reverse order, a case of fresh
     # permutations. ``swapped``: epoch 1 exchanges its first two examples. ``free``: all steps draw different examples;
-    # what holds then holds for every order.
+    # an identity that holds for this ordering holds for every ordering.
     name: Literal["once", "reversed", "swapped", "free"]
     n_examples: int
-    # step at which epoch 0 begins: 1 by the house's convention, 0 for epochs {qN, .., qN + N - 1}
+    # first step of epoch 0: 1 by dpverify's convention, 0 for epochs {qN, .., qN + N - 1}
     first_step: Literal[0, 1] = 1
 
     def epoch(self, t: int) -> int:
-        """Epoch of step t, from 0."""
+        """Return the epoch of step t, from 0."""
         return (t - self.first_step) // self.n_examples
 
     def example(self, t: int) -> int:
-        """Number of the example that step t draws, from 1 (any label where all are different)."""
+        """Return the number of the example that step t draws, from 1; for ``free``, a label that is unique to t."""
         place = (t - self.first_step) % self.n_examples + 1
         if self.name == "free":
             return t
@@ -53,13 +52,13 @@ class Ordering:
         return place
 
 
-FullStart = Literal["gradient", "zero"]  # g_1 of Lemma 11's proof: grad F(w_1) as it says, or alpha grad F(w_1)
+FullStart = Literal["gradient", "zero"]  # g_1 of Lemma 11's proof: grad F(w_1) as printed, or alpha grad F(w_1)
 
 
 def paper_functions(
     ordering: Ordering, alpha: Exact, *, full_start: FullStart = "gradient", before_first: Literal[0, 1] = 0
 ) -> dict[str, Function]:
-    """Give the functions that the paper declares before equation 2, by the names of ``[functions.*]``."""
+    """Return the functions that the paper defines before equation 2, by their names in ``[functions.*]``."""
     beta, weight = to_value(1 - alpha), to_value(alpha)
 
     def anchor_grad(t: Any) -> Combination:
@@ -83,7 +82,7 @@ def paper_functions(
         return Combination(total)
 
     def recursion(first: Combination, summand: Callable[[int], Combination], t: Any) -> Combination:
-        """Value at t of x_1 = first, x_s = (1-alpha) x_{s-1} + alpha summand(s)."""
+        """Return x_t of the recursion x_1 = first, x_s = (1-alpha) x_{s-1} + alpha summand(s)."""
         total = dict(first.terms)
         for s in range(2, int(t) + 1):
             total = {name: beta * value for name, value in total.items()}
@@ -107,10 +106,10 @@ def paper_functions(
 def left_over(
     t: int, n_examples: int, alpha: Fraction, gamma: Fraction, functions: Mapping[str, Function]
 ) -> Combination:
-    """What m_hat_t of Algorithm 4, with the noise off, has more than m_t: the corrected ``tran2022:equation-8``.
+    """Return m_hat_t - m_t for Algorithm 4 without noise, by the corrected ``tran2022:equation-8``.
 
-    ``alpha (1-gamma) sum over i = 1 .. q-1 of c_i (W_{i+1} - (W_i - D_i))``, W_i and D_i being G and Delta of the
-    window [t - iN + 1, t - (i-1)N] and ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^((i-1-j)N)``.
+    It is ``alpha (1-gamma) sum over i = 1 .. q-1 of c_i (W_{i+1} - (W_i - D_i))``, where W_i and D_i are G and Delta of
+    the window [t - iN + 1, t - (i-1)N] and ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^((i-1-j)N)``.
     """
     block = to_value(1 - alpha) ** n_examples
     keep = to_value(1 - gamma)
@@ -130,7 +129,7 @@ def left_over(
 
 
 def in_words(name: Name) -> str:
-    """Name a gradient, or the node of a sum of nodes, for a report."""
+    """Return the name of a gradient or of a node in words, for a report."""
     kind = name[0]
     if kind == "full":
         return f"the full gradient at w_{name[1]}"
@@ -140,11 +139,11 @@ def in_words(name: Name) -> str:
     return f"the gradient of example {name[-1]} at {place}"
 
 
-WindowSum: TypeAlias = Callable[[str, int, int], Combination]  # From a family and an interval to its sum over COMPOSE
+WindowSum: TypeAlias = Callable[[str, int, int], Combination]  # (family, a, b) -> sum over COMPOSE(a, b)
 
 
 def window_sum(alpha: Fraction) -> WindowSum:
-    """Give ``sum over [y, z] in COMPOSE(a, b) of (1-alpha)**(b - z) F_[y,z]`` for any family and interval."""
+    """Return the function ``(F, a, b) -> sum over [y, z] in COMPOSE(a, b) of (1-alpha)**(b - z) F_[y,z]``."""
     beta = to_value(1 - alpha)
 
     def over_nodes(family: str, a: int, b: int) -> Combination:
@@ -154,10 +153,10 @@ def window_sum(alpha: Fraction) -> WindowSum:
 
 
 def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
-    """m_hat_t of Algorithm 4, line by line, in terms of the nodes.
+    """Return m_hat_t of Algorithm 4, line by line, in terms of the nodes.
 
-    COMPOSE(1, 0) is empty, the loop leaves out the window of i = 0, which lies after t, and the last line is read as an
-    assignment: ``tran2022:algorithm-4-empty-prefix``, ``algorithm-4-loop``, ``algorithm-4-assignment``.
+    The repairs are: COMPOSE(1, 0) is empty (``tran2022:algorithm-4-empty-prefix``). The loop omits the window of i = 0,
+    which is after t (``algorithm-4-loop``). The last line is read as an assignment (``algorithm-4-assignment``).
     """
     beta = to_value(1 - alpha)
     keep = to_value(1 - gamma)
@@ -176,9 +175,9 @@ def literal_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
 
 
 def printed_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> Combination:
-    """m_hat_t of Algorithm 4 as it stands: the last line of the loop is assigned to nothing, so that windows are lost.
+    """Return m_hat_t of Algorithm 4 as printed: the last line of the loop is not assigned, so the windows are lost.
 
-    COMPOSE(1, 0) is taken to be empty, and what the loop reads of nodes after t does no harm: it is not used.
+    COMPOSE(1, 0) is taken to be empty. The nodes after t that the loop reads have no effect, as they are not used.
     """
     total_over = window_sum(alpha)
     r = t % n_examples
@@ -189,7 +188,7 @@ def printed_output(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) ->
 def streaming_outputs(
     steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, *, fault: str = ""
 ) -> list[Combination]:
-    """m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes; ``fault`` plants one.
+    """Return m_hat_1 .. m_hat_T by the recursion over epochs, in terms of the nodes; ``fault`` names a planted fault.
 
     With W_t and D_t the sums of G and Delta over the window [t - N + 1, t], and Ghat_0 = 0,
 
@@ -223,7 +222,7 @@ def streaming_outputs(
 
 
 def in_gradients(nodes: Combination, functions: Mapping[str, Function]) -> Combination:
-    """Write a sum of nodes as a sum of gradients, F^G_[y,z] being G_[y,z] of section 4, and so on."""
+    """Write a sum of nodes as a sum of gradients; F^G_[y,z] is G_[y,z] of section 4, and likewise for Delta and r."""
     total = Combination({})
     for (family, *interval), value in nodes.terms.items():
         total = total + value * functions[f"{family}_win"](*interval)

@@ -1,14 +1,14 @@
-"""The accountant of Algorithm 1: certified bounds on mu against the worst visits of one example.
+"""The accountant of Algorithm 1: certified bounds on mu for the worst pattern of visits of one example.
 
-A released node [y, z] of COMPOSE(1, t) moves by at most 2 alpha G times the sum of ``(1-alpha)**(z - t)`` over the
-visits in it, and one loss reaches this in all nodes at once: a composition of Gaussian mechanisms, with ``mu^2 = (2
-alpha G / deviation)^2 * sum over released nodes of (sum of weights)^2`` at the pattern that makes it largest.
+A visit is a step that uses the replaced example. Between neighbouring data sets, a released node [y, z] of COMPOSE(1,
+t) moves by at most 2 alpha G times its sum of weights, the sum of ``(1-alpha)**(z - t)`` over the visits t in it. One
+loss attains this in all nodes at once. The run is thus a composition of Gaussian mechanisms with ``mu^2 = (2 alpha G /
+deviation)^2 * sum over released nodes of (sum of weights)^2``, maximized over the patterns of visits.
 
-With one permutation for all epochs ("once") the visits are N steps apart, so what a block of 2^k steps holds depends
-only on how many steps after its beginning the first visit comes, modulo N. One array over these N numbers for each
-level gives the sums for every place in N log2(T) operations. With fresh permutations the bounds come from ``fresh``.
-For short runs and as a comparison the same sums are computed by their definition, node by node, pattern by pattern, in
-rational numbers.
+With one permutation for all epochs ("once") the visits are N steps apart, so a block of 2^k steps depends only on the
+distance from its beginning to its first visit, modulo N. One array of N entries for each level gives the sums for every
+place in N log2(T) operations. With fresh permutations the bounds come from ``fresh``. For short runs, the same sums are
+also computed by their definition in rational numbers, over all nodes and patterns, as a reference for tests.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from dpverify.shared_types import Ordering
 
 @kernel
 def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: Vector) -> None:
-    """Join blocks of ``half`` steps; entry j, for a first visit j steps after the beginning, is 0 beyond the length."""
+    """Join blocks of ``half`` steps; entry j is for a first visit j steps after the beginning, 0 beyond the length."""
     N = S.shape[0]
     shift = half % N
     for j in range(min(2 * half, N)):
@@ -47,7 +47,7 @@ def double(S: Vector, Q: Vector, half: int, decay: float, S_out: Vector, Q_out: 
 
 @kernel
 def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None:
-    """Add to ``out[p]``, p the place counted from 0, the value of the node of the steps after ``begin``."""
+    """Add the value of the node with the steps begin + 1 .. begin + length to ``out[p]``, for each place p from 0."""
     N = S.shape[0]
     shift = begin % N
     for k in range(min(length, N)):
@@ -56,7 +56,7 @@ def add_node(S: Vector, Q: Vector, begin: int, length: int, out: Vector) -> None
 
 
 def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
-    """Sum the squared weights over the nodes that Algorithm 1 releases, for places 1 .. N; 0 beyond T."""
+    """Return the sums of squared weights over the released nodes of Algorithm 1 for the places 1 .. min(N, T)."""
     N = min(examples, steps)
     check.memory(6 * N, examples=examples)
     log_decay = math.log1p(-alpha) if alpha < 1.0 else -math.inf
@@ -77,7 +77,7 @@ def values_by_place(steps: int, examples: int, alpha: float) -> Vector:
 
 @kernel
 def sum_of_pattern(visits: NDArray[np.int64], T: int, log_decay: float) -> float:
-    """Sum, over released nodes [y, z], the squared sum of ``exp(log_decay (z - t))`` over visits t in rising order."""
+    """Sum over released nodes [y, z] the squared sum of ``exp(log_decay (z - t))`` over visits t, which increase."""
     total = 0.0
     k = 0
     while (T >> k) > 0:
@@ -105,7 +105,7 @@ def pattern_value(steps: int, alpha: float, pattern: Sequence[int]) -> float:
 
 
 def released_nodes(steps: int) -> Iterator[tuple[int, int]]:
-    """Give first and last step, ``[z - lowbit(z) + 1, z]``, of the nodes that some COMPOSE(1, t), t <= T, takes."""
+    """Yield first and last step, ``[z - lowbit(z) + 1, z]``, of the nodes that some COMPOSE(1, t), t <= T, uses."""
     for z in range(1, steps + 1):
         yield z - (z & -z) + 1, z
 
@@ -122,12 +122,12 @@ def pattern_sum(steps: int, alpha: Fraction, pattern: Sequence[int]) -> Fraction
 
 
 def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) -> tuple[Fraction, Pattern]:
-    """Maximize :func:`pattern_sum` by trying every pattern. The maximum, and the first pattern that reaches it."""
+    """Maximize :func:`pattern_sum` over all patterns; return the maximum and the first pattern that attains it."""
     best = max(patterns(steps, examples, ordering), key=lambda pattern: pattern_sum(steps, alpha, pattern))
     return pattern_sum(steps, alpha, best), best
 
 
-ACCURACY: Final = 1.001  # Upper over lower bound, unless another is asked for.
+ACCURACY: Final = 1.001  # Default ratio of upper to lower bound.
 
 CLOSENESS: Final = (0.0, 1e-3, 2e-4, 5e-5, 1e-5)
 """How close points are merged: in turn, until the bounds are close enough; without merging they are exact."""
@@ -136,10 +136,11 @@ CLOSENESS: Final = (0.0, 1e-3, 2e-4, 5e-5, 1e-5)
 def tree_sum_of_squares(
     steps: int, examples: int, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
 ) -> Bounds:
-    """Maximize, over the visits of one example, the sum of squared weights over the nodes that Algorithm 1 releases."""
-    # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``; refined until upper over
-    # lower bound is at most ``accuracy`` or no more can be done. "once" is exact, and so is "fresh" save where hulls
-    # become long (alpha well below 1/N). In place of ``tran2022:theorem-4``; NOTES_accountant.md has the proofs.
+    """Bound the largest sum of squared weights over Algorithm 1's released nodes, over the visits of one example."""
+    # ``max over patterns of sum over nodes of (sum over visits t of (1-alpha)**(z - t))^2``. The bounds are refined
+    # until their ratio is at most ``accuracy`` or no finer tree is left. They are exact for "once", and for "fresh"
+    # unless hulls become long (alpha well below 1/N). Replaces ``tran2022:theorem-4``; NOTES_accountant.md has the
+    # proofs.
     T = check.whole(1, MOST_STEPS - 1, steps=steps)
     N = check.whole(1, examples=examples)
     alpha = check.weight(alpha=alpha)
@@ -153,16 +154,16 @@ def tree_sum_of_squares(
 def _fresh(T: int, N: int, alpha: float, accuracy: float) -> Bounds:
     blocks.check_blocks(T, N)
     best = Bounds(0.0, math.inf, exact=False)
-    if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
+    if N <= blocks.ONE_EPOCH:  # the same place in every epoch is also a pattern of "fresh": a lower bound
         best = replace(blocks.best_place(values_by_place(T, N, alpha), T, N), upper=math.inf, exact=False)
     trees = (partial(FreshTree, T, N, alpha, close) for close in CLOSENESS)
     return blocks.refine(best, trees, partial(pattern_value, T, alpha), accuracy)
 
 
 def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCURACY) -> Bounds:
-    """Give the Gaussian privacy parameter mu of Algorithm 1, in place of ``tran2022:theorem-4``."""
-    # Replacing one example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; a loss and a
-    # pattern exist for which it is as visible as for the ``lower`` one. Infinite where sigma is 0.
+    """Return bounds on the Gaussian privacy parameter mu of Algorithm 1, in place of ``tran2022:theorem-4``."""
+    # The outputs on neighbouring data sets are at most as distinguishable as N(0, 1) and N(mu, 1) for mu = ``upper``. A
+    # loss and a pattern exist for which they are as distinguishable as for mu = ``lower``. Infinite if sigma is 0.
     bounds = tree_sum_of_squares(parameters.steps, examples, parameters.alpha, parameters.ordering, accuracy=accuracy)
     deviation = parameters.node_deviation(examples)
     if deviation == 0.0:

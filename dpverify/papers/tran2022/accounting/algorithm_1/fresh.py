@@ -1,11 +1,12 @@
 """The largest sum of squared node weights when every epoch has its own permutation: a dynamic programme over blocks.
 
-A block [u, u + 2^k) of steps matters to the rest through the sum S of its visits' weights at its end, the value Q of
-the nodes inside it, and whether the epochs shared with its neighbours have their visit inside: the state, for each of
-which the points (S, Q) of the upper hull are kept; they depend on 2^k and on u modulo N only. Two blocks join by S =
-(1-alpha)^(length of the right one) S_left + S_right, Q = Q_left + S_left^2 + Q_right: only the left half of a dyadic
-block is a node that counts. Where hulls are long, close points are merged into one that beats all (upper bound) or one
-of themselves (lower). NOTES_accountant.md has the proof and the rounding.
+A block [u, u + 2^k) of steps affects the remaining run only through three things: the sum S of its visits' weights at
+its end, the value Q of the nodes inside it, and its state, that is, whether the epochs shared with its neighbours have
+their visit inside. For each state the points (S, Q) of the upper hull are kept. They depend only on 2^k and on u modulo
+N. Two blocks are joined by S = (1-alpha)^(length of the right one) S_left + S_right and Q = Q_left + S_left^2 +
+Q_right: only the left half of a dyadic block is a released node. If hulls are long, close points are merged into a
+point that dominates all of them (upper bound) or into one of them (lower bound). NOTES_accountant.md has the proof and
+the analysis of rounding.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from dpverify.papers.tran2022.accounting.blocks import (
     pairings,
 )
 
-MOST_POINTS: Final = 1024  # Points of one state, at most, where none are merged.
+MOST_POINTS: Final = 1024  # Largest number of points of one state if points are not merged.
 
-PLACE: Final = (1 << 20) - 1  # The bits of a code that are the place of a point.
+PLACE: Final = (1 << 20) - 1  # Mask of the bits of a code that hold the index of a point.
 
 Choice = tuple[tuple[int, int, int, int], ...]
 """Of each released node that no other contains: its level, its place there, its state, the place of its point."""
@@ -37,25 +38,26 @@ Choice = tuple[tuple[int, int, int, int], ...]
 
 @dataclass(frozen=True)
 class FreshRun:
-    """The largest value of a whole run in each state, and what it was made from."""
+    """The largest value of a whole run in each state, and the choice of points that attains it."""
 
     tree: FreshTree
     values: dict[State, tuple[float, Choice]]
 
     def best(self) -> tuple[float, State]:
-        """Give the largest value, and its state."""
+        """Return the largest value and its state."""
         return max((value, state) for state, (value, _) in self.values.items())
 
     def trace(self, state: State) -> list[int]:
-        """Give the visits, counted from 1, that the value of a state stands for."""
+        """Return the visits, counted from 1, that attain the value of a state."""
         return self.tree.visits(self.values[state][1])
 
 
 class FreshTree:
     """Blocks of Algorithm 1's tree, each computed once.
 
-    ``close``: relative difference up to which points are merged; 0: none are, and too many raise an error. ``upper``:
-    merged points become one that beats all of them, for upper bounds; else one of themselves, for lower bounds.
+    ``close`` is the relative difference up to which points are merged. If it is 0, no points are merged, and too many
+    points raise TooManyPointsError. If ``upper`` is true, merged points are replaced by a point that dominates all of
+    them, which gives upper bounds. Otherwise they are replaced by one of them, which gives lower bounds.
     """
 
     def __init__(self, steps: int, examples: int, alpha: float, close: float, *, upper: bool) -> None:
@@ -67,7 +69,7 @@ class FreshTree:
         self._levels: list[Level] = []
 
     def run(self) -> FreshRun:
-        """Join the nodes of COMPOSE(1, T), whose values are final: nothing goes on to the right."""
+        """Join the nodes of COMPOSE(1, T), whose values are final: no later node contains them."""
         nodes = dict(_nodes(self.T))
         best_by_level = {}
         longest = 1
@@ -93,14 +95,14 @@ class FreshTree:
                 state: max((before[a][0] + current[b][0], before[a][1] + current[b][1]) for a, b in pairs)
                 for state, pairs in fit.items()
             }
-        # What the choice of hulls in floats can lose; see the notes.
+        # Bound on the loss from computing hulls in floats; see NOTES_accountant.md, section 5.
         lost = len(self._levels) * (24 * longest + 32) * 2.0**-53 if self.upper else 0.0
         return FreshRun(self, {state: (value * (1.0 + lost), choice) for state, (value, choice) in values.items()})
 
     def visits(self, choice: Choice) -> list[int]:
-        """Give the visits, counted from 1, of a choice of points."""
+        """Return the visits, counted from 1, of a choice of points."""
         nodes = dict(_nodes(self.T))
-        items = np.empty((4, 0), dtype=np.int64)  # first step, place, state, place of the point
+        items = np.empty((4, 0), dtype=np.int64)  # first step, index in the level, state, index of the point
         for k in range(len(self._levels) - 1, -1, -1):
             level_items = [(nodes[level], *indices) for level, *indices in choice if level == k]
             items = np.concatenate([items, np.array(level_items, dtype=np.int64).reshape(-1, 4).T], axis=1)
@@ -119,7 +121,7 @@ class FreshTree:
         return visits
 
     def _needed(self, nodes: dict[int, int]) -> list[Places]:
-        """Give the offsets of the blocks of each level, from the shortest on."""
+        """Return the offsets of the blocks that each level needs, shortest blocks first."""
         offsets = np.empty(0, dtype=np.int64)
         out = list[Places]()
         for k in range(self.T.bit_length() - 1, -1, -1):
@@ -129,13 +131,13 @@ class FreshTree:
         return out[::-1]
 
     def _alike(self, level: int, begin: Places) -> Places:
-        """Give the offsets under which blocks are kept: inside an epoch all are alike, unless they fill it."""
+        """Return the offsets under which blocks are stored: 1 for all blocks that are a proper part of one epoch."""
         length = 1 << level
         offset = begin % self.N
         return np.where((offset + length <= self.N) & (length < self.N), 1, offset)
 
     def _first(self, offsets: Places) -> Level:
-        """Give the level of single steps."""
+        """Return the level of single steps."""
         is_single = self.N == 1
         begin = np.array([[0, 0, 0, 0, 1] if is_single else [0, 1, 1, 1, 2]])
         S = np.ones(1) if is_single else np.array([0.0, 1.0])
@@ -168,7 +170,7 @@ class FreshTree:
         return Level(offsets, left, right, begin, S, Q, code), longest
 
     def _closed(self, k: int, level: Level, at: int) -> dict[State, tuple[float, Choice]]:
-        """Give a node that no later one contains: of each state only the best value is left."""
+        """Return the best value of each state of a node that no later node contains, with its choice."""
         place = int(np.searchsorted(level.offsets, self._alike(k, np.array([at]))[0]))
         begin = level.begin[place].tolist()
         best_by_state = dict[State, tuple[float, Choice]]()
@@ -182,7 +184,7 @@ class FreshTree:
 
 
 def _nodes(steps: int) -> Iterator[tuple[int, int]]:
-    """Levels and first steps, counted from 0, of the nodes of COMPOSE(1, T), in their order."""
+    """Yield levels and first steps, counted from 0, of the nodes of COMPOSE(1, T), in their order."""
     at = 0
     for level in range(steps.bit_length() - 1, -1, -1):
         if steps >> level & 1:

@@ -1,9 +1,9 @@
-"""The upper hull of points (S, Q), kept in the order of falling S, and blocks joined from their halves.
+"""The upper hull of points (S, Q), in the order of decreasing S, and the join of blocks from their halves.
 
-What a block still adds to the run is ``Q + f(S)`` where f is a maximum of sums of squares of nondecreasing affine
-functions of S, ``S^2`` among them: f and ``f(S) - S^2`` are convex and nondecreasing. So a point below the chord of two
-others, in Q or in ``Q + S^2`` over S, is worth no more than the better of the two, and may go. NOTES_accountant.md has
-the proof, and what rounding costs.
+A block contributes ``Q + f(S)`` to the run, where f is a maximum of sums of squares of nondecreasing affine functions
+of S, one of which is S itself. So f and ``f(S) - S^2`` are convex and nondecreasing. A point below the chord of two
+other points, in Q or in ``Q + S^2`` over S, contributes no more than the better of the two and can be removed.
+NOTES_accountant.md has the proof and the effect of rounding.
 
 ``join_level`` joins all blocks of one length from their halves in one call, and keeps the points of the upper hull of
 each state.
@@ -20,14 +20,14 @@ from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes, State, pairings
 
-FLOOR: Final = 0.05  # Differences of S are relative to S, but not to less than this: a node's own visits weigh about 1.
+FLOOR: Final = 0.05  # Differences of S are relative to max(S, FLOOR), as the visits of a node itself weigh about 1.
 
-CERTAIN: Final = 1.0 - 2.0**-50  # A point goes only where it lies below the chord in spite of rounding.
+CERTAIN: Final = 1.0 - 2.0**-50  # A point is removed only if it lies below the chord by more than rounding errors.
 
 
 @inner_kernel
 def above_chords(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squared: float) -> int:
-    """Keep, in place, the upper hull of n points in ``value = Q + squared S^2`` over S; return how many are left."""
+    """Keep, in place, the upper hull of n points in ``value = Q + squared S^2`` over S; return its number of points."""
     count = 0
     for k in range(n):
         s = S[k]
@@ -54,7 +54,10 @@ def above_chords(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squar
 
 @inner_kernel
 def merge_close(n: int, S: Vector, Q: Vector, code: Codes, close: float, upper: bool) -> int:
-    """Merge, in place, neighbours whose S or Q differ by ``close`` at most: into what beats all, or one of them."""
+    """Merge, in place, adjacent points whose S or Q differ by at most ``close``; return the number of points.
+
+    Merged points are replaced by a point that dominates all of them if ``upper`` is true, else by one of them.
+    """
     out = 0
     first = 0
     while first < n:
@@ -98,10 +101,10 @@ def add_sums(
     Q_out: Vector,
     code_out: Codes,
 ) -> int:
-    """Join n points with the hull of all sums of a point of A and one of B, whose edges are those of A and B in turn.
+    """Merge n points with the hull of all sums of a point of A and a point of B; return the number of points.
 
-    All are in the order of falling S, and A and B are hulls. A sum's code is ``pair``, its place in A times 2^20, and
-    B's own code. Returns how many points ``out`` has.
+    The hull of the sums has the edges of the hulls A and B, sorted by slope. All points are in the order of decreasing
+    S. The code of a sum combines ``pair``, the index of the point of A times 2^20, and the code of the point of B.
     """
     out = i = j = k = 0
     while True:
@@ -113,7 +116,7 @@ def add_sums(
             k = k + 1
         S_out[out], Q_out[out], code_out[out] = s, q, pair | i << 20 | codes_b[j]
         out += 1
-        if i + 1 < na and j + 1 < nb:  # no branch: which comes next cannot be foretold
+        if i + 1 < na and j + 1 < nb:  # branch-free, as the outcome of the comparison is unpredictable
             of_a = (QA[i + 1] - QA[i]) * (SB[j] - SB[j + 1]) >= (QB[j + 1] - QB[j]) * (SA[i] - SA[i + 1])
             i = i + of_a
             j = j + (1 - of_a)
@@ -138,19 +141,19 @@ STATES: Final[tuple[State, ...]] = ((False, False), (False, True), (True, False)
 
 
 class Level(NamedTuple):
-    """All blocks of one length that a run needs; those inside an epoch are one."""
+    """All blocks of one length that a run needs; the blocks inside an epoch share one entry."""
 
-    offsets: Places  # (m,) rising: first steps, counted from 0, modulo N
-    left: Places  # (m,) places of the halves in the level below
-    right: Places
-    begin: Places  # (m, 5) where the points of each of ``STATES`` begin, and where the last end
-    S: Vector  # (n,) of all points: sum of weights at the block's end, value of the nodes inside
-    Q: Vector
-    code: Codes  # (n,) what each point was made from: states of the halves, places of their points, 20 bits each
+    offsets: Places  # (m,) first steps, counted from 0, modulo N; increasing
+    left: Places  # (m,) index of the left half in the level below
+    right: Places  # (m,) index of the right half in the level below
+    begin: Places  # (m, 5) index of the first point of each of ``STATES``, and the end of the last state's points
+    S: Vector  # (n,) sum of weights at the block's end, for all points
+    Q: Vector  # (n,) value of the nodes inside, for all points
+    code: Codes  # (n,) origin of each point: states of the halves, and the indices of their points in 20 bits each
 
 
 def targets_of(offsets: Places, half: int, N: int) -> Places:
-    """Give the state of each pair of states of the halves, -1 where they do not fit, shape (m, 16)."""
+    """Return the state that each pair of states of the halves produces, -1 for incompatible pairs; shape (m, 16)."""
     middle = offsets + half
     end = offsets + 2 * half
     kinds = (
@@ -173,9 +176,9 @@ def targets_of(offsets: Places, half: int, N: int) -> Places:
 
 @kernel
 def lengthened(array: NDArray[Number], used: int, size: int) -> NDArray[Number]:
-    """Copy what is used of an array into a longer one."""
+    """Return a copy of the first ``used`` entries of an array in an array of length ``size``."""
     out = np.empty(size, dtype=array.dtype)
-    for i in range(used):  # a slice would be compiled with all the words of an error about shapes
+    for i in range(used):  # a slice assignment would also compile the formatting of a shape error
         out[i] = array[i]
     return out
 
@@ -193,9 +196,10 @@ def join_level(
     S: Vector,
     Q: Vector,
 ) -> tuple[Places, Vector, Vector, Codes, int]:
-    """Join blocks of the level below, of which ``begin``, S and Q are given; ``decay`` is that of the right half.
+    """Join blocks of the level below, which has ``begin``, S and Q; ``decay`` is the decay over the right half.
 
-    Returns begin, S, Q and code of the level, and the most points of a state: above ``limit`` where it was given up.
+    Returns begin, S, Q and code of the new level, and the largest number of points of a state. If this number exceeds
+    ``limit``, the join stopped early and the other results are incomplete.
     """
     m = left.shape[0]
     starts = np.zeros((m, 5), dtype=np.int64)

@@ -1,14 +1,15 @@
-"""The accountant of Algorithm 2: a bound on mu of the noise of its three families, for one and the same pattern.
+"""The accountant of Algorithm 2: bounds on mu for the noise of its three families of nodes together.
 
-A node of G moves by at most 2 G times the sum of its visits' weights, one of Delta by what NOTES_sensitivity.md
-derives, one of r by at most 2 eta L times the sum of (p - 1) weights: each exact for its node. The squares are added up
-over all nodes that Algorithm 4 reads, so mu is certain, but no loss may reach all of them at once (a gradient
-difference that stays large leaves nothing for Delta).
+A G node moves by at most 2 G times the sum of its visits' weights. A Delta node moves by at most the supremum derived
+in NOTES_sensitivity.md. An r node moves by at most 2 eta L times the sum of the weights times (p - 1). Each bound is
+exact for a single node. Their squares over the variances are summed over all nodes that Algorithm 4 reads and maximized
+over patterns of visits. This gives a certified upper bound on mu. Possibly no loss attains all of them at once: if the
+gradients of an example and its replacement differ by a large constant, the Delta nodes do not move.
 
-With one permutation for all epochs ("once") the sum is computed for every place at once, and nothing is left out. No
-node of G or Delta is longer than an epoch, so it holds one visit at most; what blocks of 2^k steps hold depends on the
-first visit's place, as in Algorithm 1. Between N, 2N and T - N nodes of one parity count alike; those across a cut are
-added one by one.
+With one permutation for all epochs ("once"), the sum is computed exactly for every place. G and Delta nodes are no
+longer than an epoch, so they contain at most one visit. As in Algorithm 1, a block of 2^k steps depends only on the
+place of its first visit. Between the cuts at N, 2N and T - N, all left nodes have the same weight, and so have all
+right nodes. Nodes that cross a cut are added one by one.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ def double(
     A_out: Vector,
     B_out: Vector,
 ) -> None:
-    """Join blocks of ``half`` steps; A and B sum squares of ``counted`` halves; entry j: first visit after j steps."""
+    """Join blocks of ``half`` steps; entry j is for a first visit j steps after the beginning of the block.
+
+    A and B are the sums of squared weights of the left and of the right halves, multiplied by ``counted``.
+    """
     N = S.shape[0]
     shift = half % N
     for j in range(min(2 * half, N)):
@@ -64,7 +68,7 @@ def add_block(
     S: Vector, A: Vector, B: Vector, begin: int, length: int, g: float, delta: float, late: float, limit: float,
     left: float, right: float, out: Vector,
 ) -> None:  # fmt: skip
-    """Add to ``out[p]`` what the block of the steps after ``begin`` holds: itself, ``left`` A and ``right`` B."""
+    """Add to ``out[p]`` the block of the steps after ``begin`` as a node, ``left`` times A, and ``right`` times B."""
     N = S.shape[0]
     shift = begin % N
     for k in range(min(length, N)):
@@ -74,7 +78,7 @@ def add_block(
 
 
 def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
-    """Sum over Algorithm 2's nodes for every place p of the permutation: its mu^2, in entry p - 1."""
+    """Return mu^2, summed over the nodes of Algorithm 2, for every place p of the permutation in entry p - 1."""
     T = sensitivities.steps
     N = min(sensitivities.examples, sensitivities.steps)
     check.memory(9 * N, examples=N)
@@ -85,7 +89,7 @@ def values_of_places(sensitivities: NodeSensitivities, alpha: float) -> Vector:
 
 
 def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None:
-    """Add what G and Delta nodes count to ``out``."""
+    """Add the contributions of the G and Delta nodes to ``out``."""
     T = sensitivities.steps
     N = out.size
     late = sensitivities.delta_late
@@ -108,7 +112,7 @@ def _add_up(sensitivities: NodeSensitivities, alpha: float, out: Vector) -> None
 
 
 def _blocks(sensitivities: NodeSensitivities) -> Iterator[tuple[int, int, float, float]]:
-    """Dyadic blocks between the cuts, and the nodes across them: begin, length, factors of A and B."""
+    """Yield begin, length, and factors of A and B for the dyadic blocks between the cuts and the nodes across them."""
     T = sensitivities.steps
     N = sensitivities.examples
     cuts = sorted({cut for cut in (0, N, 2 * N, T - N, T) if 0 <= cut <= T})
@@ -130,27 +134,27 @@ def _blocks(sensitivities: NodeSensitivities) -> Iterator[tuple[int, int, float,
         yield begin, length, 0.0, 0.0
 
 
-ACCURACY: Final = 1.015  # Upper over lower bound of mu^2, unless another is asked for.
+ACCURACY: Final = 1.015  # Default ratio of upper to lower bound on mu^2.
 
 SHORT: Final = 128  # For runs of up to this many steps the exact maximum is tried first.
 
 EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
 """How close points are merged, and into how many parts an epoch is cut: in turn, until the bounds are close enough."""
 
-MANY_EPOCHS: Final = 2000  # From this many on the coarsest is tried first; else it is left out.
+MANY_EPOCHS: Final = 2000  # With at least this many epochs the coarsest effort is tried first; otherwise it is skipped.
 
 MOST_OF_LONG: Final = 50_000
 """No more blocks are looked at where the bounds for long runs are there already: about ten seconds."""
 
-MANY_BLOCKS: Final = 4_000  # From about this many on the bounds for long runs are tried first.
+MANY_BLOCKS: Final = 4_000  # For runs with more distinct blocks than this, ``long_run`` is tried first.
 
 
 def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, accuracy: float = ACCURACY) -> Bounds:
-    """Give the Gaussian privacy parameter mu of Algorithm 2, all families together, for 0 < gamma < 1."""
-    # Refined until upper over lower bound of mu^2 is at most ``accuracy``, or no more can be done. Replacing one
-    # example is at most as visible as N(0, 1) against N(mu, 1), for the ``upper`` mu; ``lower`` is what the per-node
-    # sensitivities add up to for a pattern that exists. Infinite where a node that moves has no noise. In place of
-    # ``tran2022:theorem-8``; NOTES_accountant.md has the proofs.
+    """Return bounds on the Gaussian privacy parameter mu of Algorithm 2, all families together, for 0 < gamma < 1."""
+    # Refined until the ratio of the bounds on mu^2 is at most ``accuracy``, or no finer tree is left. The outputs on
+    # neighbouring data sets are at most as distinguishable as N(0, 1) and N(mu, 1) for mu = ``upper``. ``lower`` is the
+    # value that the per-node sensitivities give for one pattern. Infinite if a node that depends on the data has no
+    # noise. Replaces ``tran2022:theorem-8``; NOTES_accountant.md has the proofs.
     T = parameters.steps
     N = check.whole(1, examples=examples)
     L = check.not_negative(smoothness=smoothness)
@@ -158,7 +162,7 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     gradient = 2.0 * parameters.lipschitz
     jump = 2.0 * L * parameters.eta * N
     drift = 2.0 * L * parameters.eta
-    moves = {  # what a visit moves a node of the family by, where there is such a node
+    moves = {  # sensitivity of a node of each family to one visit; 0 if the run reads no such node
         G_FIRST: gradient,
         G_LATER: gradient if 2 * N < T else 0.0,
         OF_DELTA: min(jump, 2.0 * gradient) if 2 * N <= T else 0.0,
@@ -183,10 +187,10 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
 def sr_sum_of_squares(
     sensitivities: NodeSensitivities, alpha: float, ordering: Ordering = "fresh", *, accuracy: float = ACCURACY
 ) -> Bounds:
-    """Maximize, over the visits of one example, the sum of squared sensitivities over squared deviations."""
-    # Refined until upper over lower bound is at most ``accuracy``, or no more can be done; "once" is exact. Where N and
-    # T/N are both above about 10^4 nothing is refined: it is 1.01 to 1.05 for the printed noise at alpha = 1/N, up to
-    # 1.11 for alpha from 0.1/N to 100/N.
+    """Bound the largest sum of squared sensitivities over squared deviations, over the visits of one example."""
+    # Refined until the ratio of the bounds is at most ``accuracy``, or no finer tree is left; "once" is exact. If N and
+    # T/N are both above about 10^4, nothing is refined. The ratio is then 1.01 to 1.05 for the printed noise at alpha =
+    # 1/N, and up to 1.11 for alpha from 0.1/N to 100/N.
     alpha = check.weight(alpha=alpha)
     accuracy = blocks.checked_accuracy(accuracy)
     T = sensitivities.steps
@@ -199,7 +203,7 @@ def sr_sum_of_squares(
         best = long_run(sensitivities, alpha)
         if best.ratio <= accuracy:
             return best
-    if N <= blocks.ONE_EPOCH:  # the same place everywhere is a pattern too
+    if N <= blocks.ONE_EPOCH:  # the same place in every epoch is also a pattern of "fresh": a lower bound
         once = replace(blocks.best_place(values_of_places(sensitivities, alpha), T, N), upper=math.inf, exact=False)
         best = blocks.best_of(best, once)
     if different > MOST_OF_LONG and best.upper < math.inf:

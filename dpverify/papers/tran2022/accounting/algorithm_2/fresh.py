@@ -1,8 +1,9 @@
 """Algorithm 2 when every epoch has its own permutation: the dynamic programme over blocks with two sums.
 
-As ``algorithm_1.fresh``, but the p-th visit of an epoch also counts p - 1 in the r nodes, and nodes count by their
-place. Inside an epoch blocks of up to 2^g steps are alike, with p's largest (upper bounds) or smallest value; g is 0
-where nothing is merged.
+It differs from ``algorithm_1.fresh`` in two respects. The weight of a visit at place p of its epoch is multiplied by p
+- 1 in the r nodes. The contribution of a node depends on its position in the run. Inside an epoch, blocks of up to 2^g
+steps share their points, computed with the largest possible p for upper bounds and the smallest for lower bounds. If
+points are not merged, g is 0.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, BlockTre
 
 Key: TypeAlias = tuple[int, ...]
 
-FLOOR = 0.05  # Differences are relative, but not to less than this fraction of what one visit can add.
+FLOOR = 0.05  # Differences are relative, but to at least this fraction of the largest contribution of one visit.
 
 NOTHING = Triples(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))
 """The point of a block without a visit."""
 
 
 class SrTree(BlockTree[Triples]):
-    """Blocks of Algorithm 2's trees, each computed once; ``grain`` is g."""
+    """Blocks of Algorithm 2's trees, each computed once; ``grain`` is the g of the module's documentation."""
 
     most_pairs = 1 << 12
 
@@ -39,7 +40,7 @@ class SrTree(BlockTree[Triples]):
         self._lists = self._single_visits()
 
     def _single_visits(self) -> list[Triples]:
-        """Give, per level up to the grain, what one visit in such a block adds: S, and squares of left and right."""
+        """Return for each level up to the grain: S, and sums of squares over left and right halves, for one visit."""
         lists = [Triples(np.ones(1), np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64))]
         for level in range(self.grain):
             S, A, B, place = lists[-1]
@@ -54,7 +55,7 @@ class SrTree(BlockTree[Triples]):
         return lists
 
     def _thinned(self, n: int, points: Triples, floor_s: float, floor_r: float) -> Triples:
-        """Copy what matters of the first n points, which are changed."""
+        """Return a thinned copy of the first n points; the input arrays are overwritten."""
         S, R, Q, code = points
         if self.close == 0.0:
             count = thin_exactly(n, S, R, Q, code)
@@ -63,7 +64,7 @@ class SrTree(BlockTree[Triples]):
         return Triples(S[:count].copy(), R[:count].copy(), Q[:count].copy(), code[:count].copy())
 
     def block(self, level: int, begin: int) -> StepBlock[Triples]:
-        """Give the block of the steps begin + 1 .. begin + 2^level."""
+        """Return the block of the steps begin + 1 .. begin + 2^level."""
         N = self.N
         length = 1 << level
         offset = begin % self.N
@@ -115,12 +116,12 @@ class SrTree(BlockTree[Triples]):
         return StepBlock(2 * left.length, points, {INSIDE: parents}, (left, right))
 
     def _own(self, block: StepBlock[Triples], begin: int, level: int) -> dict[State, Triples]:
-        """Give a block's points with the block itself as a node."""
+        """Return a block's points, with the block itself added to Q as a node."""
         g, delta, drift = self.sensitivities.node(begin, level)
         late = self.sensitivities.delta_late
         limit = self.sensitivities.delta_most
         if not self.upper and begin % self.N + block.length > self.N:
-            late = self.sensitivities.least_moved()  # more than one visit
+            late = self.sensitivities.least_moved()  # the block may contain two visits
         return {
             state: Triples(S, R, add_own(S, R, Q, g, delta, drift, late, limit), code)
             for state, (S, R, Q, code) in block.points.items()
@@ -136,7 +137,7 @@ class SrTree(BlockTree[Triples]):
         return self._join(left, left_points, right, right_points, begin, self.decay(half), keep_s)
 
     def closed(self, node: StepBlock[Triples], begin: int, level: int) -> StepBlock[Triples]:
-        """Give a node that no later one contains: of each state only the best value is left."""
+        """Return a node that no later node contains, with only the best value of each state."""
         points = {}
         for state, (_, _, value, _) in self._own(node, begin, level).items():
             best = int(np.argmax(value))
@@ -150,6 +151,6 @@ class SrTree(BlockTree[Triples]):
         return join(left.S, left.R, left.Q, right.S, right.R, right.Q, decay, n, *self._space)
 
     def _kept(self, n: int, factor: float) -> Triples:
-        """Copy what matters; ``factor`` is 0 where S counts no longer, else 1."""
+        """Return a thinned copy of the first n candidates; ``factor`` is 0 if S is no longer needed, else 1."""
         self._space.S[:n] *= factor
         return self._thinned(n, self._space, self._floor_s, self._floor_r)

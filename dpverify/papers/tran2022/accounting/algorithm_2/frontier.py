@@ -1,4 +1,7 @@
-"""Triples (S of weights, R of (p - 1) weights, value Q) of which none beats another, as in ``algorithm_1.fresh``."""
+"""Sets of triples (S, R, Q), none of which dominates another, for ``algorithm_2.fresh``.
+
+S is the sum of weights, R the sum of weights times (p - 1), and Q the value of the nodes inside a block.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Vector
 from dpverify.papers.tran2022.accounting.blocks import Codes
 
-MANY: Final = 512  # Sets of more points than this are first merged on a grid, which is faster than sorting them.
+MANY: Final = 512  # Larger sets are first merged on a grid, which is faster than sorting.
 
 
 class Triples(NamedTuple):
     """Points of one block in one state."""
 
-    S: Vector  # (n,) Sum of weights and of (p - 1) weights at the block's end, and value of the nodes inside
-    R: Vector
-    Q: Vector
-    code: Codes  # (n,) Where each point comes from
+    S: Vector  # (n,) sum of weights at the block's end
+    R: Vector  # (n,) sum of weights times (p - 1) at the block's end
+    Q: Vector  # (n,) value of the nodes inside
+    code: Codes  # (n,) origin of each point
 
 
 @kernel
@@ -28,7 +31,7 @@ def join(
     SL: Vector, RL: Vector, QL: Vector, SR: Vector, RR: Vector, QR: Vector, decay: float,
     begin: int, S: Vector, R: Vector, Q: Vector, code: Codes,
 ) -> int:  # fmt: skip
-    """Write all pairs of a left and a right point into S, R, Q, code from ``begin`` on; returns the next index."""
+    """Write the joins of every left point with every right point from ``begin`` on; return the next index."""
     n = begin
     for i in range(SL.shape[0]):
         s, r, q = decay * SL[i], decay * RL[i], QL[i]
@@ -40,9 +43,10 @@ def join(
 
 @kernel
 def most_moved(S: float, late: float, most: float) -> float:
-    """What a Delta node with sum of weights S moves by at most: weights are at most 1, the latest count ``late`` each.
+    """Return an upper bound on the move of a Delta node with sum of weights S, whose weights are at most 1 each.
 
-    They do until ``most`` is used up, so that it is ``late`` S up to S = m = floor(most/late), and exact there.
+    Each of the latest visits moves the node by ``late`` times its weight, until ``most`` is used up. The bound is
+    ``late`` times S, and exact, up to S = m = floor(most/late).
     """
     if late <= 0.0:
         return 0.0
@@ -54,7 +58,7 @@ def most_moved(S: float, late: float, most: float) -> float:
 
 @kernel
 def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, limit: float) -> Vector:
-    """Give Q with the block itself as a node: of G, of Delta (times ``delta``), of r."""
+    """Return Q with the block itself added as a node of G, of Delta (times ``delta``) and of r."""
     out = np.empty_like(Q)
     for i in range(Q.shape[0]):
         moved = most_moved(S[i], late, limit)
@@ -76,7 +80,7 @@ def unite(
     Q: Vector,
     code: Codes,
 ) -> int:
-    """Write the left points, decayed, and then the right ones, into S, R, Q, code: one visit, on either side."""
+    """Write the decayed left points and then the right points, for one visit in either part; return their number."""
     n = len(SL)
     for i in range(n):
         S[i], R[i], Q[i], code[i] = decay * SL[i], decay * RL[i], QL[i], i
@@ -86,7 +90,7 @@ def unite(
 
 
 def thin_exactly(n: int, S: Vector, R: Vector, Q: Vector, code: Codes) -> int:
-    """Keep, in place, the points that no other beats in all three numbers; returns how many."""
+    """Keep, in place, the points that no other point dominates in S, R and Q; return their number."""
     order = np.argsort(-S[:n], kind="stable")
     return keep_unbeaten(S[order], R[order], Q[order], code[order], S, R, Q, code)
 
@@ -95,7 +99,7 @@ def thin_exactly(n: int, S: Vector, R: Vector, Q: Vector, code: Codes) -> int:
 def keep_unbeaten(
     s: Vector, r: Vector, q: Vector, c: Codes, S: Vector, R: Vector, Q: Vector, code: Codes
 ) -> int:  # fmt: skip
-    """Write the points that no other beats, of those of ``s``, which falls; returns how many."""
+    """Write the points that no other point dominates; return their number. ``s`` is in decreasing order."""
     count = 0
     for i in range(s.shape[0]):
         beaten = False
@@ -106,7 +110,7 @@ def keep_unbeaten(
         if beaten:
             continue
         k = 0
-        for j in range(count):  # of points with the same S an earlier one may be beaten by a later one
+        for j in range(count):  # a later point with the same S may dominate an earlier one
             if not (s[i] >= S[j] and r[i] >= R[j] and q[i] >= Q[j]):
                 S[k], R[k], Q[k], code[k] = S[j], R[j], Q[j], code[j]
                 k += 1
@@ -117,7 +121,7 @@ def keep_unbeaten(
 
 @kernel
 def cell(x: float, floor: float, close: float) -> float:
-    """Number a value so that equal steps are equal ratios, or equal differences below ``floor``."""
+    """Return the cell of a value on a grid that is logarithmic above ``floor`` and linear below it."""
     return math.log1p(x / floor) / close
 
 
@@ -125,7 +129,7 @@ def cell(x: float, floor: float, close: float) -> float:
 def gather(
     n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
 ) -> int:
-    """Merge, in place, points in one cell of an even grid, half as wide as what ``thin`` takes to be close, or less."""
+    """Merge, in place, points in the same cell of an even grid, at most half as wide as the cells of ``thin``."""
     low_s = S[0]
     high_s = S[0]
     low_r = R[0]
@@ -165,9 +169,9 @@ def gather(
 def thin(
     n: int, S: Vector, R: Vector, Q: Vector, code: Codes, close: float, floor_s: float, floor_r: float, upper: bool
 ) -> int:
-    """Keep, in place, few points of the first n that stand for all; returns how many."""
-    # A point is merged into one with larger S and R (or the same up to a step of ``close``) whose Q is smaller by the
-    # fraction ``close`` at most. Merged points become one that beats all (upper), or one of themselves.
+    """Replace the first n points, in place, by fewer points that represent all of them; return their number."""
+    # A point is merged into a point with larger S and R (or equal up to a step of ``close``) whose Q is smaller by at
+    # most the fraction ``close``. The result dominates all merged points (``upper``), or is one of them.
     if n <= 1:
         return n
     if n > MANY:
@@ -179,7 +183,7 @@ def thin(
 
 @kernel
 def fill_places(S: Vector, R: Vector, close: float, floor_s: float, floor_r: float, place: Indices) -> int:
-    """Number the cells of a table by rows, from large S to small, in each from large R to small; gives its columns."""
+    """Write the cell of each point; return the number of columns. Cells are in the order of decreasing S, then R."""
     n = place.shape[0]
     low_s = S[0]
     low_r = R[0]
@@ -209,9 +213,9 @@ def merge_cells(
     Q: Vector,
     code: Codes,
 ) -> int:
-    """Merge, in place, points that are close, of which ``order`` has those of each cell together, by its number."""
+    """Merge close points, in place; return their number. ``order`` sorts the points by the number of their cell."""
     n = order.shape[0]
-    for k in range(1, n):  # those of a cell from large Q to small, which are a few hundred at most in runs
+    for k in range(1, n):  # insertion sort of each cell by decreasing Q; a cell has at most a few hundred points
         i = order[k]
         m = k
         while m > 0 and place[order[m - 1]] == place[i]:
@@ -225,7 +229,7 @@ def merge_cells(
     r = R[:n].copy()
     q = Q[:n].copy()
     c = code[:n].copy()
-    best = np.full(columns + 1, -1, dtype=np.int64)  # a tree of prefix maxima over the columns, after Fenwick
+    best = np.full(columns + 1, -1, dtype=np.int64)  # Fenwick tree of prefix maxima over the columns
     keep = np.zeros(n, dtype=np.bool_)
     for k in range(n):
         i = order[k]

@@ -1,11 +1,11 @@
-"""Bounds on the worst pattern of very long runs of Algorithm 2, in a time that does not grow with their epochs.
+"""Bounds on the worst pattern of very long runs of Algorithm 2, in a time that does not grow with the number of epochs.
 
-Upper bound: single visits lie anywhere (``FreeBlocks``), in blocks of steps that are alike for all blocks of one
-length. What a block counts at most then depends on its number of visits only: one set of points for each length and
-number. Pairs of visits that share a short node have a price there (:mod:`pairs`). What pairs gain at a boundary of
-epochs depends on the bits of its place and is added up over all boundaries, above a price that both sides agree on.
-Lower bound: pairs at every second boundary. The first epochs, whose G nodes have less noise, are done as in short runs.
-NOTES_accountant.md, section 7, has the proof.
+For the upper bound, single visits may lie anywhere (``FreeBlocks``). All blocks of one length are then alike, and the
+largest contribution of a block depends only on its number of visits, so one set of points is kept for each length and
+number of visits. A pair of visits that share a short node (:mod:`pairs`) contributes a fixed price to its block. Its
+true contribution depends on the bits of its epoch boundary. The excess over the price is summed over all boundaries.
+The lower bound is the value of a pattern with a pair at every second boundary. The first epochs, whose G nodes have
+less noise, are computed as in short runs. NOTES_accountant.md, section 7, has the proof.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dpverify.privacy.participation import Bounds
 
 Points: TypeAlias = tuple[Vector, Vector, Vector]  # S, R and Q of some choices of visits in a block, as in ``frontier``
 
-CLOSE: Final = 1e-3  # How close points are merged.
+CLOSE: Final = 1e-3  # Relative difference up to which points are merged.
 
-COARSE: Final = 5  # Pairs that share a node of at most 2^(top - COARSE) steps are priced.
+COARSE: Final = 5  # Pairs that share a node of at most 2^(top - COARSE) steps contribute the price.
 
-HEAD: Final = 5  # Blocks of up to 2^(top + HEAD) steps are looked at.
+HEAD: Final = 5  # The longest blocks have 2^(top + HEAD) steps.
 
 NO_VISIT: Final = (np.zeros(1), np.zeros(1), np.zeros(1))
 
@@ -48,15 +48,15 @@ class FreeBlocks:
         self._floors = sensitivities.floors(sensitivities.g_later, FLOOR)
 
     def decay(self, steps: int) -> float:
-        """Give ``(1-alpha)**steps``."""
+        """Return ``(1-alpha)**steps``."""
         return math.exp(self.log_decay * steps)
 
     def most_visits(self, level: int) -> int:
-        """Give how many epochs a block of ``2**level`` steps, wherever it begins, can meet."""
+        """Return the largest number of epochs that a block of ``2**level`` steps can meet."""
         return 1 if level <= self.lowest else ((1 << level - self.lowest) - 2) // (self.N >> self.lowest) + 2
 
     def values(self, price: float) -> dict[int, float]:
-        """Bound what a block of ``2**(top + HEAD)`` steps counts, itself included, for each number of visits."""
+        """Bound the contribution of a block of ``2**(top + HEAD)`` steps, itself included, per number of visits."""
         single: Points = (np.ones(1), np.zeros(1), np.zeros(1))
         for level in range(self.fine):
             single = self._longer(single, level)
@@ -66,7 +66,7 @@ class FreeBlocks:
             left = {n: self._own(points, level, True) for n, points in blocks.items()}
             right = {n: self._own(points, level, False) for n, points in blocks.items()}
             second = right.get(1, NO_VISIT)
-            if level < self.top:  # the later of two visits comes soon after the beginning of its epoch
+            if level < self.top:  # the later one of two visits in this short block is near the start of its epoch
                 second = self._own(self._alone(single, min(self.N - 1, 2 * half - 2)), level, False)
                 single = self._longer(single, level)
             elif level == self.top:
@@ -81,26 +81,26 @@ class FreeBlocks:
         return {n: float((Q + self.sensitivities.drift * R * R).max()) for n, (_, R, Q) in blocks.items()}
 
     def fair_price(self) -> float:
-        """Give a price of pairs at which two visits count about as much apart: any price gives an upper bound."""
+        """Return about twice the contribution of a single visit as the price; every price gives an upper bound."""
         values = self.values(0.0)
         max_visits = max(values)
         return 2.0 * values[max_visits] / max_visits
 
     def most_of(self, blocks: int, epochs: int, price: float) -> float:
-        """Bound what so many blocks count together that hold at most one visit an epoch."""
+        """Bound the total contribution of ``blocks`` blocks with at most one visit per epoch."""
         values = self.values(price)
         slopes = {max((values[n] - values[m]) / (n - m), 0.0) for n in values for m in values if m < n}
         return min(blocks * max(v - slope * n for n, v in values.items()) + slope * epochs for slope in slopes)
 
     def _longer(self, single: Points, level: int) -> Points:
-        """Give, for twice the steps, one visit's S and its squares in left and in right halves."""
+        """Double the length of blocks with one visit: S, and sums of squares over left and right halves."""
         S, A, B = single
         decayed = S * self.decay(1 << level)
         joined = np.concatenate([decayed, S]), np.concatenate([A + S * S, A]), np.concatenate([B, B + S * S])
         return self._thinned(*joined, floors=(FLOOR, 1.0))
 
     def _alone(self, single: Points, place: float) -> Points:
-        """Give the points of a block with one visit, at the step number ``place`` + 1 of its epoch or before."""
+        """Return the points of a block with one visit, at step ``place`` + 1 of its epoch or before."""
         S, A, B = single
         return self._thinned(S, S * place, (self.one + self.sensitivities.drift * place**2) * A + self.one * B)
 
@@ -114,7 +114,7 @@ class FreeBlocks:
     def _parts(
         self, left: dict[int, Points], right: dict[int, Points], second: Points, n: int, half: int
     ) -> Iterable[Points]:
-        """Join all halves that hold n visits together."""
+        """Yield the joins of all pairs of halves that have n visits together."""
         decay = self.decay(half)
         for a, (S, R, Q) in left.items():
             if n - a in right:
@@ -128,7 +128,7 @@ class FreeBlocks:
     def _thinned(
         self, S: Vector, R: Vector, Q: Vector, *, keep: float = 1.0, floors: tuple[float, float] | None = None
     ) -> Points:
-        """Give fewer points that beat all of these."""
+        """Return fewer points such that each given point is dominated by one of them."""
         S = S * keep
         R = R.copy()
         Q = Q.copy()
@@ -141,31 +141,31 @@ def _union(parts: Iterable[Points]) -> Points:
     return S, R, Q
 
 
-FEWEST: Final = 1 << 10  # Epochs are longer than this in a long run.
+FEWEST: Final = 1 << 10  # A run is long only if its epochs have more steps than this.
 
-LEAST_HEADS: Final = 8  # A run of fewer blocks of 2^(top + HEAD) steps than this is not long.
+LEAST_HEADS: Final = 8  # A run is long only if it has at least this many blocks of 2^(top + HEAD) steps.
 
-HIGH_BITS: Final = 10  # Tables for boundaries are over so many bits and over the bits below.
+HIGH_BITS: Final = 10  # The number of bits of a boundary in the first table; the second table has the lower bits.
 
 MARGIN: Final = 2.0**-22  # Relative margin against rounding: up to 2^27 numbers are added one by one.
 
 
 def is_long(sensitivities: NodeSensitivities, alpha: float) -> bool:
-    """Whether :func:`long_run` has bounds: many long epochs, whose length is no power of two, and alpha below 1."""
+    """Return whether :func:`long_run` applies: many long epochs, N not a power of two, and alpha below 1."""
     N = sensitivities.examples
     many = sensitivities.steps >> sensitivities.top + HEAD >= LEAST_HEADS
     return many and N > FEWEST and N & N - 1 != 0 and alpha < 1.0
 
 
 def long_run(sensitivities: NodeSensitivities, alpha: float) -> Bounds:
-    """Bound mu^2 of Algorithm 2, fresh permutations, where :func:`is_long` holds: to 1% to 5% at the printed noise."""
+    """Bound mu^2 of Algorithm 2 with fresh permutations if :func:`is_long`; to 1% to 5% at the printed noise."""
     free = FreeBlocks(sensitivities, alpha)
     N = sensitivities.examples
     T = sensitivities.steps
     block = 1 << sensitivities.top + HEAD
     head_upper, head_lower, boundary = _head(sensitivities, alpha)
     price = free.fair_price()
-    blocks = -(-T // block) - 1  # the run may be prolonged: that adds nodes and visits, all nonnegative
+    blocks = -(-T // block) - 1  # rounding the run up to whole blocks adds only nonnegative terms
     epochs = -(-blocks * block // N) + 1
     beyond = sum((T >> level + 1) + 1 for level in range(sensitivities.top + HEAD + 1, T.bit_length()))
     largest = (N - 1) / -math.expm1(N * free.log_decay)
@@ -176,7 +176,7 @@ def long_run(sensitivities: NodeSensitivities, alpha: float) -> Bounds:
 
 
 def _head(sensitivities: NodeSensitivities, alpha: float) -> tuple[float, float, int]:
-    """Bounds for the first block, and an odd number of a boundary all of whose visits may still be chosen."""
+    """Return both bounds for the first block, and an odd number of an epoch boundary that is after this block."""
     level = sensitivities.top + HEAD
     tree = SrTree(sensitivities, alpha, CLOSE, sensitivities.top - 7, upper=True)
     closed = tree.closed(tree.block(level, 0), 0, level)
@@ -186,7 +186,7 @@ def _head(sensitivities: NodeSensitivities, alpha: float) -> tuple[float, float,
 
 
 def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float:
-    """Bound what pairs are worth above a price. At least the sum over the pairs of any one pattern."""
+    """Return an upper bound on the total excess of the pairs of a pattern over the price."""
     N = free.N
     top = free.top
     split = free.top + 1 - HIGH_BITS
@@ -194,15 +194,15 @@ def pairs_above(free: FreeBlocks, price: float, first: int, count: int) -> float
     base, above = np.empty((2, 1 << HIGH_BITS))
     below = np.empty(1 << split)
     pairs.pair_tables(N, split, free.fine, top, free.one, free.sensitivities.drift, squares, base, above, below)
-    period = 1 << top + 1 - free.lowest  # what matters of bN are its bits up to ``top``
+    period = 1 << top + 1 - free.lowest  # only the bits of bN up to ``top`` matter
     windows = 1 if count <= period else -(-count // period)
     return windows * pairs.most_of_pairs(first, min(count, period), N, split, base, above, below, price)
 
 
 def least_of_pairs(free: FreeBlocks, first: int) -> float:
-    """Add up pairs at every second boundary, without the last epochs: at most what a pattern counts."""
-    # The visits are the step after the boundary bN and the one 2^v before it, with 2^v the largest power in N: then bit
-    # v of bN is 1, and all others are those of both visits.
+    """Return a lower bound on the value of the pattern with a pair at every second boundary; omits the last epochs."""
+    # The visits of a pair are the step after the boundary bN and the step 2^v before that one, where 2^v is the largest
+    # power of two that divides N. As b is odd, bit v of bN is 1; all higher bits are the same for both visits.
     N = free.N
     w = free.sensitivities
     top = free.top

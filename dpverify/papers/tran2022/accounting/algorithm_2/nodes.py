@@ -1,8 +1,8 @@
-"""Which nodes of Algorithm 2 count, and for how much: per family, level, parity and place; and for one given pattern.
+"""The nodes that Algorithm 2 reads, and the contribution of each node to mu^2 by family, level, parity and position.
 
-Algorithm 4 reads the largest dyadic intervals within a window [s - N + 1, s], N <= s <= T (G; for Delta s >= 2N), or
-within a prefix [1, t] (r; for G only t < N), for 0 < gamma < 1; at gamma = 0 and 1 fewer. NOTES_accountant.md has the
-rules.
+For 0 < gamma < 1, Algorithm 4 reads the largest dyadic intervals within a window [s - N + 1, s], N <= s <= T, for G and
+(if s >= 2N) for Delta. It also reads those within a prefix [1, t], for r and (if t < N) for G. At gamma = 0 and 1 it
+needs fewer. NOTES_accountant.md has the rules.
 """
 
 from __future__ import annotations
@@ -19,26 +19,28 @@ from dpverify.kernels.jit import kernel
 
 
 class NodeTerms(NamedTuple):
-    """What a node adds: ``g S^2 + delta(S)^2 + drift R^2`` with S and R the sums of weights and of (p-1) weights."""
+    """Factors of a node's contribution ``g S^2 + delta moved(S)^2 + drift R^2``.
 
-    g: float  # (2G / deviation)^2, 0 where no G node is read here
-    delta: float  # 1 where the Delta node is read, else 0
-    drift: float  # (2 eta L / deviation)^2, 0 where no r node is read here
+    S is the sum of weights and R the sum of weights times (p - 1); moved(S) bounds the move of the Delta node.
+    """
+
+    g: float  # (2G / deviation)^2, or 0 if the G node is not read
+    delta: float  # 1 if the Delta node is read, else 0
+    drift: float  # (2 eta L / deviation)^2, or 0 if the r node is not read
 
 
 @dataclass(frozen=True)
 class NodeSensitivities:
     """Squared sensitivities per squared deviation."""
 
-    steps: int  # T and N
-    examples: int
-    g_first: float  # (2G / deviation)^2 of G nodes that end by step 2N, and later
-    g_later: float
-    # ``min(D, 4G)`` with D = 2 L eta N, and 4G, in deviations: what one visit of weight 1 moves a Delta node by, and
-    # what all its visits move it by at most
-    delta_late: float
-    delta_most: float
-    drift: float  # (2 eta L / deviation)^2: what an r node moves by per (p - 1) weight, squared
+    steps: int  # T
+    examples: int  # N
+    g_first: float  # (2G / deviation)^2 of G nodes that end by step 2N
+    g_later: float  # (2G / deviation)^2 of later G nodes
+    # The next two are in units of the deviation of a Delta node.
+    delta_late: float  # largest move by one visit of weight 1: ``min(D, 4G)`` with D = 2 L eta N
+    delta_most: float  # largest move by all visits: 4G
+    drift: float  # (2 eta L / deviation)^2: squared move of an r node per unit of weight times (p - 1)
 
     @property
     def top(self) -> int:
@@ -46,11 +48,11 @@ class NodeSensitivities:
         return self.examples.bit_length() - 1
 
     def least_moved(self) -> float:
-        """Give a factor such that a Delta node, which holds two visits at most, moves by at least that times S."""
+        """Return a c such that a Delta node, which contains at most two visits, can move by at least c S."""
         return min(self.delta_late, self.delta_most / 2)
 
     def node(self, begin: int, level: int) -> NodeTerms:
-        """Give what the node of the steps begin + 1 .. begin + 2^level counts for."""
+        """Return the factors of the contribution of the node with the steps begin + 1 .. begin + 2^level."""
         T = self.steps
         N = self.examples
         length = 1 << level
@@ -58,13 +60,16 @@ class NodeSensitivities:
         if level > self.top:
             return NodeTerms(0.0, 0.0, self.drift if left else 0.0)
         end = begin + length
-        is_read = left or begin - length < T - N  # else no window holds the node and leaves a part of its parent out
+        is_read = left or begin - length < T - N  # else every window that contains the node also contains its parent
         g = (self.g_first if end <= 2 * N else self.g_later) if is_read else 0.0
         delta = is_read and begin >= N and 2 * N <= T and not (left and end + length <= 2 * N)
         return NodeTerms(g, float(delta), self.drift if left else 0.0)
 
     def inside(self, begin: int) -> tuple[float, float]:
-        """Give what left and right halves in the zone of ``begin`` count per squared weight: one visit, no r."""
+        """Return the G and Delta contributions per squared weight of left and right halves in the zone of ``begin``.
+
+        This is for nodes with one visit.
+        """
         T = self.steps
         N = self.examples
         g = self.g_first if begin < 2 * N else self.g_later
@@ -72,18 +77,21 @@ class NodeSensitivities:
         return g + (delta if begin >= 2 * N else 0.0), (g + delta) if begin < T - N else 0.0
 
     def zone(self, begin: int, end: int) -> int | None:
-        """Number of the zone that the steps begin + 1 .. end lie in; None where they lie in more than one."""
+        """Return the number of the zone of the steps begin + 1 .. end; None if they lie in more than one zone.
+
+        The zones are bounded by the steps N, 2N and T - N.
+        """
         T = self.steps
         N = self.examples
         first, last = ((min(at // N, 2), at >= T - N) for at in (begin, end - 1))
         return 2 * first[0] + first[1] if first == last else None
 
     def unit(self) -> float:
-        """Give the size below which differences do not matter much: the root of what one visit in a node can add."""
+        """Return the root of the largest contribution of a visit to a node; much smaller differences matter little."""
         return math.sqrt(self.g_later + self.delta_late**2 + self.drift * (self.examples - 1) ** 2)
 
     def floors(self, g: float, part: float) -> tuple[float, float]:
-        """Give sums of weights, and of (p - 1) weights, that add a ``part`` of :meth:`unit`; G nodes count ``g``."""
+        """Return the S and R that contribute the fraction ``part`` of :meth:`unit`, if G nodes have factor ``g``."""
         short = g + self.delta_late**2
         return (
             part * self.unit() / math.sqrt(short) if short else 1.0,
@@ -103,7 +111,7 @@ def sum_of_pattern(
     limit: float,
     drift: float,
 ) -> float:
-    """Sum squared sensitivity over squared deviation over the nodes that are read; visits in rising order."""
+    """Sum squared sensitivity over squared deviation over the nodes that are read; ``visits`` is increasing."""
     total = 0.0
     k = 0
     while T >> k > 0:

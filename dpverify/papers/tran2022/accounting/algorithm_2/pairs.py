@@ -1,8 +1,9 @@
-"""Pairs of visits on both sides of a boundary of epochs, in very long runs of Algorithm 2: what they are worth.
+"""Contributions of pairs of visits on both sides of an epoch boundary, in very long runs of Algorithm 2.
 
-A *pair* is the last visit before boundary b, after step bN, and the first one after it, where they share a node of at
-most 2^top <= N steps: of G and Delta it holds no third visit. The bits of bN say in which nodes the two meet; tables
-over the lower and upper bits make a boundary cost two look-ups (NOTES_accountant.md, section 7).
+Boundary b lies after step bN. A *pair* is the last visit before it and the first visit after it, if they share a node
+of at most 2^top <= N steps. Such a node contains no third visit. The bits of bN determine which nodes contain both
+visits. Tables over the lower and upper bits reduce the cost of a boundary to two look-ups (NOTES_accountant.md, section
+7).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 
-PLACES = 4096  # Into so many parts two epochs are cut for the long nodes.
+PLACES = 4096  # Number of parts of two epochs to which distances are rounded for the long nodes.
 
 
 @kernel
@@ -28,12 +29,14 @@ def pair_tables(
     above: Vector,
     below: Vector,
 ) -> None:
-    """Tables of what a pair can count: by the bits of bN from ``split`` to ``top``, and by those below.
+    """Write tables of the largest contribution of a pair, by the bits of bN from ``split`` to ``top`` and below.
 
-    ``fine``, ``top``: pairs count that share a node of level ``fine``; nodes count up to level ``top``, 2^top <= N.
-    ``factor``, ``drift``: what a visit adds to a node per squared weight, of G and Delta, and of r per squared (p - 1).
-    ``base``, ``above`` (2^(top + 1 - split),): written: what a pair counts from level ``split`` on where it meets
-    below, and in all where it meets above. Shapes: ``squares`` (top + 1,), ``below`` (2^split,).
+    Pairs that share a node of level ``fine`` are included, and nodes up to level ``top``, 2^top <= N. ``factor`` is the
+    contribution of a visit to a G and a Delta node per squared weight, ``drift`` that to an r node, per squared (p - 1)
+    as well. The outputs are ``base`` and ``above``, shape (2^(top + 1 - split),), and ``below``, shape (2^split,).
+    ``base`` is the contribution from level ``split`` on of a pair that meets below this level, and ``below`` that of
+    the lower levels. ``above`` is the whole contribution of a pair that meets at or above level ``split``. ``squares``
+    has shape (top + 1,).
     """
     lowest = 0
     while N >> lowest & 1 == 0:
@@ -45,9 +48,9 @@ def pair_tables(
             best = -np.inf
             weights = 0.0
             lefts = 0.0
-            # weights: squared weights at the ends of the levels above h, relative to the end of the node of level h + 1
+            # weights: sum of squared weights over the levels above h, relative to the end of the node of level h + 1
             for h in range(high, max(low, lowest) - 1, -1):
-                if h < fine:  # the pair meets in the node of level h + 1 and is apart in all smaller ones
+                if h < fine:  # the pair shares the node of level h + 1 and no smaller node
                     ahead = 2.0 ** (h + 1)
                     separate_sum = (h + 1) * (2.0 * factor + drift * (last * last + ahead * ahead))
                     largest = last + (2.0**split if part == 1 else ahead)
@@ -67,7 +70,7 @@ def pair_tables(
 def most_of_pairs(
     first: int, count: int, N: int, split: int, base: Vector, above: Vector, below: Vector, price: float
 ) -> float:
-    """Bound what pairs are worth above ``price`` each; of boundaries that follow each other only one has a pair."""
+    """Bound the total excess of pairs over ``price``; two consecutive boundaries cannot both have a pair."""
     upper = base.shape[0] - 1
     lower = below.shape[0] - 1
     with_this = 0.0
@@ -83,10 +86,11 @@ def most_of_pairs(
 
 @kernel
 def sum_tables(low: int, high: int, squares: Vector, weights: Vector, lefts: Vector, ends: Vector) -> None:
-    """Tables over the bits ``low`` to ``high`` of a place: sums of squared weights of one visit over these levels.
+    """Write tables of sums of squared weights of a visit over levels ``low`` to ``high``, by these bits of its step.
 
-    Written, for each value of the bits: the sum over all levels, that over left halves, and the squared weight at the
-    end of the node of level ``high`` + 1; where it is 1 at the end of the node of level ``low``.
+    For each value of the bits: ``weights`` is the sum over all levels, ``lefts`` the sum over left halves, and ``ends``
+    the squared weight at the end of the node of level ``high`` + 1. The squared weight at the end of the node of level
+    ``low`` is 1.
     """
     for bits in range(1 << high + 1 - low):
         total = 0.0
@@ -117,7 +121,7 @@ def sum_of_pairs(
     factor: float,
     drift: float,
 ) -> float:
-    """Sum ``factor`` times squared weights, and ``drift`` times those in left halves, at first, first + 2, .."""
+    """Sum ``factor`` times squared weights and ``drift`` times those in left halves over the boundaries first + 2i."""
     lower = low_weights.shape[0] - 1
     upper = weights.shape[0] - 1
     total = 0.0
@@ -132,7 +136,7 @@ def sum_of_pairs(
 
 @kernel
 def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, decay_log: float) -> float:
-    """Bound the sum over left nodes of 2^level > N steps from below: visits at ``place`` of every second epoch."""
+    """Bound the sum over left nodes of 2^level > N steps from below, for visits at ``place`` of every second epoch."""
     odd = N
     while odd & 1 == 0:
         odd >>= 1
@@ -140,13 +144,13 @@ def sum_of_long_nodes(begin: int, end: int, N: int, place: int, level: int, deca
     stride = 2 << level
     at = (begin + stride - 1) // stride * stride
     nodes = max((end - length - at) // stride + 1, 0)
-    period = max(min(odd, nodes), 1)  # at most ``odd`` places within two epochs
+    period = max(min(odd, nodes), 1)  # the nodes end at no more than ``odd`` different positions modulo 2N
     per_pair = np.exp(decay_log * 2 * N)
     visit_count = (length - 1) // (2 * N)
     squares = np.empty(PLACES)
     for part in range(PLACES):
         weight = np.exp(decay_log * ((part + 1) * (2 * N) // PLACES + 1))
-        if visit_count > 0:  # a node holds so many visits at least, the last of them so many steps before its end
+        if visit_count > 0:  # lower bound on the number of visits in a node
             weight *= (1.0 - per_pair**visit_count) / (1.0 - per_pair)
         squares[part] = weight * weight
     step = stride % (2 * N)

@@ -4,15 +4,17 @@
     m^_t = m_t + NOISE_t
     w_{t+1} = w_t - eta m^_t / |m^_t|
 
-with one example a step, t = 1..T. Epoch q = 0, 1, ... owns the steps qN + 1 .. (q + 1)N and goes through all examples
-in the order of a permutation. The noise is the stream of ``tree_noise.stream``, fused into the step.
+with one example per step, t = 1..T. Epoch q = 0, 1, ... consists of the steps qN + 1 .. (q + 1)N and visits all
+examples in the order of a permutation. The noise is the stream of ``tree_noise.stream``, fused into the step.
 
-Two forms give the same iterates, bit for bit, from the same seed: :class:`DpNsgd` on a jitted gradient of one example,
-and :class:`DpNsgdCallable` on any Python function. Both draw permutations from the seed's stream 0 and noise from its
-stream 1, the second by the library and the first by ``kernels.normal``: no evidence rests on the noise that it draws.
+Two classes compute the same iterates, bit for bit, from the same seed: :class:`DpNsgd` takes a jitted gradient of one
+example, and :class:`DpNsgdCallable` takes any Python function. Both draw permutations from the seed's stream 0 and
+noise from its stream 1. ``DpNsgd`` draws the noise with ``kernels.normal`` and ``DpNsgdCallable`` with NumPy. The
+evidence for the claims does not use the noise of ``kernels.normal``.
 
-Conventions where the box is silent: a momentum m^_t of length 0 moves nothing; the box returns w_1..w_T, we keep
-w_{T+1}, which it computes, as well; its last permutation, of an epoch without steps where N divides T, is not drawn.
+Conventions for cases that the paper leaves open: if m^_t = 0, the iterate does not move. The paper returns w_1..w_T; we
+also keep w_{T+1}, which it computes. If N divides T, the paper draws a last permutation for an epoch without steps; we
+do not draw it.
 """
 
 from __future__ import annotations
@@ -35,30 +37,30 @@ from dpverify.problems.stepped_run import FunctionRun, IndexGradient, SteppedRun
 
 
 class NsgdNumbers(NamedTuple):
-    """What every step takes, and none changes."""
+    """Constants of a run."""
 
     alpha: float  # momentum weight
     eta: float  # length of a step
-    scale: float  # standard deviation of a node's noise; 0: none
+    scale: float  # standard deviation of a node's noise; 0: no noise
     decay: Vector  # (LEVELS,) from ``decays``
 
 
 class NsgdState(NamedTuple):
-    """What a step changes."""
+    """State of a run, which every step updates."""
 
-    gradient: Vector  # (d,) of the step's example, at w_t
+    gradient: Vector  # (d,) gradient of the step's example at w_t
     w: Vector  # (d,) w_t, which becomes w_{t+1}
     m: Vector  # (d,) m_{t-1}, which becomes m_t
     m_hat: Vector  # (d,) receives m^_t
-    # (floor(log2 T) + 1, d) Row k is the last NOISE_s whose lowest bit is 2^k; zero at the start. Before step t the row
-    # of its level receives the unit Gaussian of the node that ends at t with length lowbit(t), if there is noise.
+    # (floor(log2 T) + 1, d) Row k is NOISE_s of the last s whose lowest bit is 2^k; zero at the start. If there is
+    # noise, the row of t's lowest bit receives before step t the unit Gaussian of the node [t - lowbit(t) + 1, t].
     slots: Matrix
-    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): nothing is kept
-    done: Indices  # (1,) receives t; it changes with w, so that an interrupted run knows where it is
+    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): iterates are not stored
+    done: Indices  # (1,) receives t; updated together with w, so that an interrupted run can continue
 
 
 def new_numbers(parameters: Parameters, examples: int) -> NsgdNumbers:
-    """Compute what every step of a run takes."""
+    """Return the constants of a run."""
     p = parameters
     return NsgdNumbers(p.alpha, p.eta, p.node_deviation(examples), decays(p.alpha))
 
@@ -68,9 +70,10 @@ def noisy_step(
     t: int, numbers: NsgdNumbers, gradient: Vector, w: Vector, m: Vector, m_hat: Vector, slots: Matrix,
     iterates: Matrix, done: Indices,
 ) -> bool:  # fmt: skip
-    """Do step t of Algorithm 1, from the gradient on. Whether m^_t is finite; where it is not, the step is not done.
+    """Do step t of Algorithm 1 for a given gradient; return whether m^_t is finite. If it is not, w does not move.
 
-    The arrays are the fields of ``NsgdState``, one by one: to hand the record on costs as much as a tenth of a step.
+    The arrays are the fields of ``NsgdState``. They are passed separately, as passing the tuple costs up to a tenth of
+    the time of a step.
     """
     alpha, d, noise = numbers.alpha, w.shape[0], slots[level(t)]
     beta = 1.0 - alpha
@@ -88,7 +91,7 @@ def noisy_step(
 
 
 class NsgdRun(SteppedRun):
-    """A run of Algorithm 1, as far as it has come; subclasses know how to get a gradient."""
+    """State of a run of Algorithm 1; subclasses compute the gradients."""
 
     def __init__(
         self, examples: int, start: Vector, parameters: Parameters, seed: Seed, tape: Tape | None, keep: bool
@@ -99,7 +102,7 @@ class NsgdRun(SteppedRun):
         d = len(self._w)
         self._tape = np.empty((0, d)) if tape is None else check.array(p.steps, d, tape=tape)
         self._numbers = new_numbers(p, examples)
-        # what a gradient leaves out is seen; m_0 = 0
+        # NaN reveals coordinates that a gradient does not write; m_0 = 0
         unknown = np.full(d, np.nan)
         m = np.zeros(d)
         m_hat = np.zeros(d)
@@ -111,7 +114,7 @@ class NsgdRun(SteppedRun):
         return self._numbers.scale
 
     def _fail(self, t: int) -> None:
-        """Say what was not finite at step t."""
+        """Raise an error that says what was not finite at step t."""
         self._refuse(self._state.gradient[np.newaxis], self._state.m_hat, t)
 
 
@@ -128,10 +131,11 @@ def run_steps(
     numbers: NsgdNumbers,
     state: NsgdState,
 ) -> int:
-    """Do the steps ``first <= t <= last`` of Algorithm 1: 0, or the step at which the momentum is not finite.
+    """Do the steps ``first <= t <= last`` of Algorithm 1; return 0, or the step at which the momentum is not finite.
 
-    Noise comes from ``tape``, whose row t - 1 is for step t, or where it has no rows from ``words``, the state of an
-    SFC64, which is advanced. Shapes: ``x`` (N, p), ``y`` (N,), ``words`` (4,), ``tape`` (T, d) or (0, d).
+    Noise comes from ``tape``, whose row t - 1 is for step t. If ``tape`` has no rows, noise is drawn from ``words``,
+    the state of an SFC64 generator, which is advanced. Shapes: ``x`` (N, p), ``y`` (N,), ``words`` (4,), ``tape`` (T,
+    d) or (0, d).
     """
     rows = x.reshape(x.size)
     p = np.uint64(x.shape[1])
@@ -168,7 +172,7 @@ class DpNsgd(NsgdRun):
     Raises
     ------
     ArgumentError
-        If a shape does not fit, an entry is not finite, what is kept does not fit in memory, or the gradient is not
+        If a shape is wrong, an entry is not finite, the stored arrays do not fit in memory, or the gradient is not
         compiled (``DpNsgdCallable`` takes any function).
 
     Notes
@@ -213,7 +217,7 @@ class DpNsgd(NsgdRun):
 
 
 class DpNsgdCallable(FunctionRun, NsgdRun):
-    """DP-NSGD on a Python function: a model of PyTorch or JAX, a simulator, a closure.
+    """DP-NSGD on a Python function, for example a PyTorch or JAX model, a simulator, or a closure.
 
     Parameters
     ----------
@@ -225,8 +229,8 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
     Raises
     ------
     ArgumentError
-        If a shape does not fit, an entry is not finite, or what is kept does not fit in memory; later, if a gradient
-        has another shape than (d,), or is not finite.
+        If a shape is wrong, an entry is not finite, or the stored arrays do not fit in memory. During the run, if a
+        gradient does not have the shape (d,), or is not finite.
 
     Notes
     -----
@@ -256,6 +260,6 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
             if len(self._tape):
                 unit[:] = self._tape[t - 1]
             else:
-                self._noise_rng.standard_normal(out=unit)  # the numbers that compiled code draws, bit for bit
+                self._noise_rng.standard_normal(out=unit)  # bit for bit the numbers that the compiled code draws
         if not self._noisy_step(t, self._numbers, *state):
             self._fail(t)

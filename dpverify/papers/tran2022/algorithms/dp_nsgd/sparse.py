@@ -1,7 +1,7 @@
-"""DP-NSGD on sparse rows: beside the O(d) of noise and momentum a step costs what the example's row has.
+"""DP-NSGD on sparse rows: a gradient costs only the entries of the example's row, noise and momentum still cost O(d).
 
-The steps are those of ``dp_nsgd.optimizer``, from the same seed on the same examples and noise: iterates are equal up
-to the order in which a gradient's products are added up.
+The steps are those of ``dp_nsgd.optimizer``. The same seed gives the same examples and noise, so the iterates are equal
+up to the order in which the products of a gradient are summed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run_sparse_steps(
     numbers: NsgdNumbers,
     state: NsgdState,
 ) -> int:
-    """Do what ``run_steps`` does: ``gradient`` adds what is the example's own to what ``common`` has written."""
+    """Do what ``run_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds to it."""
     starts, columns, values = rows
     g, w, m, m_hat, slots, iterates, done = state
     for t in range(first, last + 1):

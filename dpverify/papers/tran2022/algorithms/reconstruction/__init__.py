@@ -1,1 +1,1 @@
-"""Algorithm 4, the momentum put together from a tree's nodes: as printed and as a stream."""
+"""Algorithm 4, the reconstruction of the momentum from the nodes of trees: as printed and as a stream."""

@@ -1,11 +1,11 @@
-"""Algorithm 4 as the paper prints it: m^_t from the noisy nodes, every window summed anew at each step.
+"""Algorithm 4 as the paper prints it: m^_t from the noisy nodes, with every window summed again at each step.
 
-Step t costs about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The coefficient of
-turn i of the loop is printed inside it, as a sum of i terms, and is summed there: T^3 / (6 N^2) terms in a run, numbers
-and not vectors. Powers and coefficients are the same at every step and may be looked up instead, which the box does not
-do; the result is the same, bit for bit. This is the slow oracle for ``reconstruction.stream``.
+Step t sums about t/N windows of O(log N) nodes in two families, so a run costs O(T^2 log(N) d / N). The paper prints
+the coefficient c_i inside the loop over i, as a sum of i scalars, and this module computes it there: T^3 / (6 N^2)
+scalar terms in a run. Powers and coefficients are the same at every step, so they can optionally be read from tables,
+with the same result, bit for bit. This is the slow reference for ``reconstruction.stream``.
 
-The box does not run as it is printed. Each repair stands in ``REPAIRS`` and is marked in the code with its id.
+The printed algorithm does not run. Each repair is listed in ``REPAIRS`` and marked in the code with its id.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dpverify.papers.tran2022.algorithms.reconstruction.nodes import Nodes, chec
 
 
 class Repair(NamedTuple):
-    """One place where a box had to be changed to run."""
+    """A change that a printed algorithm needs to run."""
 
-    id: str  # the claim that records the line, where one does
-    printed: str  # what the box prints
-    done: str  # what is done here instead
-    why: str  # why it cannot stay
+    id: str  # id of the claim that records the line, if there is one
+    printed: str  # the printed line
+    done: str  # the line that this implementation uses
+    why: str  # why the printed line does not work
 
 
 REPAIRS = (
@@ -68,14 +68,14 @@ REPAIRS = (
 
 @kernel
 def power(base: float, n: int, table: Vector) -> float:
-    """``base ** n``, or its place in a table that has any entries."""
+    """Return ``base ** n``, from the table if it is not empty."""
     value: float = table[n] if table.shape[0] > 0 else base ** float(n)
     return value
 
 
 @kernel
 def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keeps: Vector) -> float:
-    """c_i = sum_{j=0}^{i-1} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, as it is printed; tables as in ``power``."""
+    """Return c_i = sum_{j=0}^{i-1} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, as printed; tables as in ``power``."""
     c = 0.0
     for j in range(i):
         c += power(1.0 - gamma, j, keeps) * power(1.0 - alpha, (i - 1 - j) * N, powers)
@@ -83,7 +83,7 @@ def coefficient(i: int, N: int, alpha: float, gamma: float, powers: Vector, keep
 
 
 class Tables(NamedTuple):
-    """Powers and coefficients that do not depend on the step, or no entries: nothing is looked up."""
+    """Powers and coefficients that do not depend on the step; empty if tables are not used."""
 
     powers: Vector  # (T + 1,) (1 - alpha)^n
     keeps: Vector  # (floor(T / N) + 1,) (1 - gamma)^n
@@ -92,7 +92,7 @@ class Tables(NamedTuple):
 
 @kernel
 def fill_tables(alpha: float, gamma: float, N: int, tables: Tables) -> None:
-    """Write what the box uses in T steps."""
+    """Write the powers and coefficients that Algorithm 4 uses in T steps."""
     for n in range(tables.powers.shape[0]):
         tables.powers[n] = (1.0 - alpha) ** float(n)
     for i in range(tables.c.shape[0]):
@@ -105,7 +105,7 @@ def fill_tables(alpha: float, gamma: float, N: int, tables: Tables) -> None:
 def node_sum(
     a: int, b: int, alpha: float, F: Matrix, first: Indices, powers: Vector, nodes: Intervals, out: Vector
 ) -> int:
-    """Write the sum over COMPOSE(a, b) of (1 - alpha)^{b-z} F_[y,z] into ``out``; return how many nodes it had."""
+    """Write the sum over COMPOSE(a, b) of (1 - alpha)^{b-z} F_[y,z] into ``out``; return the number of nodes."""
     count = compose_into(a, b, nodes)
     for j in range(out.shape[0]):
         out[j] = 0.0
@@ -133,7 +133,7 @@ def literal_step(
     work: Matrix,
     out: Vector,
 ) -> int:
-    """Write m^_t into ``out``, line by line as Algorithm 4 prints it; return how many vectors were added to another.
+    """Write m^_t into ``out``, line by line as Algorithm 4 prints it; return the number of vector additions.
 
     N is the number of examples (repair algorithm-4-input); ``nodes`` and ``work`` are working space, ``first`` comes
     from ``first_rows``. Shapes: ``first`` (levels,), ``nodes`` (MOST_NODES, 2), ``work`` (3, d), ``out`` (d,).
@@ -189,7 +189,7 @@ def literal_run(
     out: Matrix,
     adds: Indices,
 ) -> None:
-    """Write m^_1..m^_T into ``out``, shape (T, d), and what ``literal_step`` counts into ``adds``, shape (T,)."""
+    """Write m^_1..m^_T into ``out``, shape (T, d), and the results of ``literal_step`` into ``adds``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
         adds[t - 1] = literal_step(t, N, alpha, gamma, F, first, tables, nodes, work, out[t - 1])
 
@@ -197,26 +197,26 @@ def literal_run(
 def reconstruct_literal(
     nodes: Nodes, *, examples: int, alpha: float, gamma: float, looked_up: bool = False, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
-    """m^_1..m^_T by Algorithm 4, once per step.
+    """Return m^_1..m^_T by the printed Algorithm 4, run once per step.
 
     Parameters
     ----------
     nodes, examples, alpha, gamma, out
         As in ``reconstruct``.
     looked_up : bool
-        Whether powers and coefficients come from tables that are made once. False: as the box prints them.
+        Whether powers and coefficients come from tables. False: they are computed where the paper prints them.
 
     Returns
     -------
     m_hat : (T, d) array of float
         Row t - 1 is m^_t.
     adds : (T,) array of int
-        How many vectors of length d step t added to another: a cost that does not depend on the machine.
+        Number of additions of vectors of length d at step t: a cost that does not depend on the machine.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the nodes have no shape of a tree, or ``out`` cannot receive the result.
+        If a number is out of range, the shape of the nodes is not that of a tree, or ``out`` cannot hold the result.
 
     Notes
     -----

@@ -1,11 +1,12 @@
-"""The nodes of Algorithm 4 in arrays: a tree's nodes by level, and the nodes of one family in the stream.
+"""The nodes of Algorithm 4 in arrays: the nodes of a tree by level, and the nodes of one family in the stream.
 
-The nodes of a run of T steps are the dyadic intervals [a 2^b + 1, (a + 1) 2^b] inside {1, ..., T}. Their rows go level
-after level, as ``node_row`` counts them: the T leaves first, in the order of the steps, then the floor(T / 2) nodes of
-length 2, and so on; fewer than 2T rows. Longer nodes are made from shorter ones.
+The nodes of a run of T steps are the dyadic intervals [a 2^b + 1, (a + 1) 2^b] inside {1, ..., T}. Their rows are
+ordered by level, as in ``node_row``: first the T leaves in the order of the steps, then the floor(T / 2) nodes of
+length 2, and so on; fewer than 2T rows. Longer nodes are computed from shorter ones.
 
-In the stream ``absorb`` takes in the nodes of one family, ``finish_block`` makes the sums that a block of them leaves,
-and ``place`` gives a node's row. See ``reconstruction.stream`` for the recursion and its letters.
+In the stream, ``absorb`` processes the nodes of one family that end at a step, ``finish_block`` computes the suffix
+sums of a block, and ``place`` returns the row of a node. ``reconstruction.stream`` defines the recursion and its
+letters.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ class Nodes(NamedTuple):
     g : (n, d) array of float
         F^G: gradients at the anchor of each step's epoch.
     delta : (n, d) array of float
-        F^Delta: gradients at that anchor minus those at the anchor before. A node that begins in the first epoch is
-        never made: its row is NaN, so that a use of it would show.
+        F^Delta: gradients at that anchor minus those at the anchor before. Nodes that begin in the first epoch do not
+        exist; their rows are NaN, so that a use would be noticed.
     r : (n, d) array of float
         F^r: gradients at the iterates minus those at the anchor.
     """
@@ -44,20 +45,20 @@ class Nodes(NamedTuple):
 
 
 def node_count(steps: int) -> int:
-    """Count the nodes of a tree. ``sum of floor(T / 2^b)`` over all levels, which is below 2T."""
+    """Return the number of nodes of a tree, ``sum of floor(T / 2^b)`` over all levels b, which is below 2T."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     return sum(steps >> b for b in range(steps.bit_length()))
 
 
 def first_rows(steps: int) -> Indices:
-    """Row of each level's first node: [a 2^b + 1, (a + 1) 2^b] stands in row ``first_rows(T)[b] + a``."""
+    """Return the row of each level's first node; [a 2^b + 1, (a + 1) 2^b] is in row ``first_rows(T)[b] + a``."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     counts = [steps >> b for b in range(steps.bit_length())]
     return np.concatenate([[0], np.cumsum(counts[:-1], dtype=np.int64)]).astype(np.int64)
 
 
 def node_intervals(steps: int) -> Intervals:
-    """Interval of each row. Closed intervals [y, z]."""
+    """Return the closed interval [y, z] of each row."""
     count = node_count(steps)
     check.memory(2 * count, steps=steps)
     out = np.empty((count, 2), dtype=np.int64)
@@ -71,7 +72,7 @@ def node_intervals(steps: int) -> Intervals:
 def fill_level_decay(alpha: float, out: Vector) -> None:
     """Write ``(1 - alpha)^(2^k)`` into ``out[k]``, shape (LEVELS,), each rounded once.
 
-    ``tree_noise.decays`` squares, which costs less and leaves (1 - alpha)^n off by n roundings.
+    ``tree_noise.decays`` uses repeated squaring, which is faster but has the error of n roundings in (1 - alpha)^n.
     """
     for k in range(out.shape[0]):
         out[k] = (1.0 - alpha) ** float(1 << k)
@@ -79,7 +80,7 @@ def fill_level_decay(alpha: float, out: Vector) -> None:
 
 @kernel
 def add_levels(steps: int, decay: Vector, out: Matrix) -> None:
-    """Fill in the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half."""
+    """Write the nodes above the leaves: F_[y, z] = (1 - alpha)^(length / 2) F_left half + F_right half."""
     below = 0
     row = steps
     b = 1
@@ -95,12 +96,12 @@ def add_levels(steps: int, decay: Vector, out: Matrix) -> None:
 
 
 def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
-    """Sum up every node of a tree, without noise.
+    """Return every node of a tree, without noise.
 
     Parameters
     ----------
     leaves : (T, d) array of float
-        What step t contributes, in row t - 1. Rows may be NaN; so is then every node that holds such a step.
+        The contribution of step t, in row t - 1. Rows may be NaN; then every node that contains the step is NaN.
     alpha : float
         Momentum weight, in (0, 1].
 
@@ -112,7 +113,7 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
     Raises
     ------
     ArgumentError
-        If alpha is out of range, there is no leaf, or the nodes do not fit in memory.
+        If alpha is out of range, there are no leaves, or the nodes do not fit in memory.
     """
     alpha = check.weight(alpha=alpha)
     if leaves.ndim != 2 or 0 in leaves.shape:
@@ -129,14 +130,14 @@ def nodes_of_leaves(leaves: Matrix, *, alpha: float) -> Matrix:
 
 
 def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
-    """Check the shapes of three families of nodes, return them as contiguous floats, and T, whose tree has n nodes."""
+    """Check the shapes of the families; return them as contiguous floats, the T whose tree has n nodes, and d."""
     contiguous = Nodes(*(np.ascontiguousarray(family, dtype=np.float64) for family in nodes))
     for name, family in zip(Nodes._fields, contiguous, strict=True):
         if family.ndim != 2 or 0 in family.shape or family.shape != contiguous.g.shape:
             rule = f"must have the shape (n, d) of nodes.g, {contiguous.g.shape}"
             raise check.ArgumentError(f"nodes.{name}", f"an array of shape {family.shape}", rule)
     count, d = contiguous.g.shape
-    # A tree of T leaves has 2T - (ones in the binary expansion of T) nodes, so T is at least n / 2, and not much more.
+    # A tree with T leaves has 2T - (number of ones in the binary expansion of T) nodes, so T is slightly above n / 2.
     steps = max(1, count // 2)
     while node_count(steps) < count:
         steps += 1
@@ -147,7 +148,7 @@ def check_nodes(nodes: Nodes) -> tuple[Nodes, int, int]:
 
 @inner_kernel
 def finish_block(f: int, now: int, K: int, powers: Vector, rings: NDArray[np.float64]) -> int:
-    """Turn the nodes of one family in the block that ends now into suffix sums; return how many additions it took."""
+    """Turn the nodes of one family in the block that ends now into suffix sums; return the number of additions."""
     N = rings.shape[1] - 1
     d = rings.shape[2]
     adds = 0
@@ -176,11 +177,11 @@ def absorb(
     rings: NDArray[np.float64],
     prefixes: NDArray[np.float64],
 ) -> int:
-    """Take in the nodes of family f that end at t, as ``reconstruct_steps`` does those of H; return the additions."""
+    """Process the nodes of family f that end at t, as ``reconstruct_steps`` for H; return the number of additions."""
     N = rings.shape[1] - 1
     d = rings.shape[2]
     top = min(level(t), K)
-    for k in range(top + (top == K)):  # a whole block may be the first node of a window, as those that begin inside it
+    for k in range(top + (top == K)):  # a whole block is stored too, as a window may begin with it
         row = now - (1 << k) if now >= 1 << k else now - (1 << k) + N
         at = place(first, k, t)
         for j in range(d):
@@ -199,11 +200,11 @@ def absorb(
 
 @inner_kernel
 def place(first: Indices, k: int, t: int) -> int:
-    """Row of the node [t - 2^k + 1, t]: in a tree, or where ``first`` is empty in a stack with one node a level."""
+    """Return the row of the node [t - 2^k + 1, t] in a tree, or k if ``first`` is empty: one row per level."""
     return first[k] + (t >> k) - 1 if first.shape[0] > 0 else k
 
 
 @inner_kernel
 def ask_for(rows: Vector, row: int, d: int) -> None:
-    """Ask for a row of length d ahead of its use."""
+    """Prefetch a row of length d into the cache."""
     prefetch_row(rows, np.uint64(row * d), np.uint64(d))

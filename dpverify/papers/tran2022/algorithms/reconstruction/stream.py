@@ -1,6 +1,6 @@
-"""Algorithm 4 as a stream: O(d) operations a step, whatever N and T, and O(N d) numbers of state.
+"""Algorithm 4 as a stream: O(d) operations per step for all N and T, and a state of O(N d) numbers.
 
-Section 5 of the paper leaves the run time, about T^2 d / N, to future work. Two things bring it down to T d.
+Section 5 of the paper leaves the run time, about T^2 d / N, to future work. Two ideas reduce it to T d.
 
 **A recursion over epochs.** Write W_t and D_t for the noisy sums of G and Delta over the window [t - N + 1, t], and
 
@@ -8,26 +8,28 @@ Section 5 of the paper leaves the run time, about T^2 d / N, to future work. Two
     g_t = W_t,                                          G_t = (1 - alpha)^N G_{t-N} + g_t        for N <= t < 2N,
                                                         G_t = sum over COMPOSE(1, t)             for t < N.
 
-One window is enough: let the nodes of H be (1 - gamma) F^Delta + gamma F^G. From step 2N on its windows, X_t, take the
-place of both, ``g_t = X_t + (1 - gamma) g_{t-N}``; in the second epoch G's are still read while nodes of H come in.
+One window is enough: let the nodes of H be (1 - gamma) F^Delta + gamma F^G. From step 2N on, the windows X_t of H
+replace those of G and Delta, ``g_t = X_t + (1 - gamma) g_{t-N}``. In the second epoch the windows of G are still read
+while nodes of H are collected.
 
-Unrolled, G_t is what Algorithm 4 adds up: with q = floor(t/N), the window i epochs back reaches G_t with the weight
-c_i = sum_{j<i} (1 - gamma)^j (1 - alpha)^{(i-1-j)N}, and the first whole window [r + 1, r + N] with
-sum_{i<q} (1 - alpha)^{Ni} (1 - gamma)^{q-1-i}. The present windows are all that a step needs.
+Unrolled, G_t is the sum that Algorithm 4 computes. With q = floor(t/N), the window i epochs back has the weight c_i =
+sum_{j<i} (1 - gamma)^j (1 - alpha)^{(i-1-j)N} in G_t, and the first whole window [r + 1, r + N] has the weight
+sum_{i<q} (1 - alpha)^{Ni} (1 - gamma)^{q-1-i}. So a step needs only the windows that end at t.
 
 **Windows from blocks.** Let B = 2^K with B <= N < 2B, and cut the steps into blocks (aB, (a+1)B]. A window holds one or
-two multiples of B. COMPOSE(t - N + 1, t) goes up from t - N through the nodes that begin at u + 1 with length
-lowbit(u), to the first multiple of B; over at most one whole block, which is a node; and down to t through the nodes of
-the binary expansion of t mod B. No node is longer than B, because a window shorter than 2B holds no dyadic interval of
-length 2B. So a window is a suffix of its first block, at most one whole block, and a prefix of its last:
+two multiples of B. COMPOSE(t - N + 1, t) consists of three parts. It starts at t - N with the nodes that begin at u + 1
+with length lowbit(u), up to the first multiple of B. Then there is at most one whole block, which is a node. The nodes
+of the binary expansion of t mod B follow, up to t. No node is longer than B, because a window shorter than 2B contains
+no dyadic interval of length 2B. So a window is a suffix of its first block, at most one whole block, and a prefix of
+its last block:
 
-    prefixes, as the steps come:       P_t = (1 - alpha)^low P_{t-low} + F_[t-low+1,t],            low = lowbit(t),
-    suffixes, when the block is done:  S_u = (1 - alpha)^{m-u-low} F_[u+1,u+low] + S_{u+low},      low = lowbit(u),
+    prefixes, at each step:            P_t = (1 - alpha)^low P_{t-low} + F_[t-low+1,t],            low = lowbit(t),
+    suffixes, at the end of a block:   S_u = (1 - alpha)^{m-u-low} F_[u+1,u+low] + S_{u+low},      low = lowbit(u),
 
-with m the end of the block: one addition for each of its B suffixes. A step needs S_{t-N}, whose place the node that
-begins at t + 1 can take next: N rows hold them all.
+with m the end of the block. This takes one addition for each of its B suffixes. After step t has read S_{t-N}, its row
+can store the node that begins at t + 1, so N rows are enough.
 
-r^_t is the stream of ``tree_noise.stream``, since it reads COMPOSE(1, t).
+r^_t reads COMPOSE(1, t) and is computed as in ``tree_noise.stream``.
 """
 
 from __future__ import annotations
@@ -56,12 +58,12 @@ from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 
 Stack: TypeAlias = NDArray[np.float64]  # Shape (k, n, d)
 
-# Places of the three families in stacks
+# Indices of the three families in stacks
 G = 0
 DELTA = 1
 R = 2
 
-# Places of H, in DELTA's place, and of g_t and G_t in the rings
+# Indices in the rings of H (the same as DELTA's), g_t and G_t
 MIXED = 1
 WINDOW = 2
 TOTAL = 3
@@ -73,29 +75,28 @@ not written so: its pages have just been cleared by the system, which leaves the
 
 
 class StreamConstants(NamedTuple):
-    """What the recursion multiplies with."""
+    """Constants of the recursion."""
 
-    # (5,) alpha; 1 - gamma, the weight of D_t; gamma, that of W_t; 1 - gamma, that of g_{t-N}; (1 - alpha)^N, that of
-    # G_{t-N}
+    # (5,) alpha, and the weights 1 - gamma of D_t, gamma of W_t, 1 - gamma of g_{t-N}, and (1 - alpha)^N of G_{t-N}
     weights: Vector
     powers: Vector  # (N + 1,) (1 - alpha)^n, for the windows
     decay: Vector  # (LEVELS,) (1 - alpha)^(2^k), for r^_t
 
 
 class StreamState(NamedTuple):
-    """What the recursion remembers between two steps; all zero before the first."""
+    """State of the recursion between two steps; all zero before the first step."""
 
-    # (4, N + 1, d) In row u mod N, for G and MIXED: the node that begins at u + 1, while its block is not done, and
-    # then S_u; for WINDOW and TOTAL: g_u and G_u. Row N stays zero: an empty sum.
+    # (4, N + 1, d) Row u mod N contains, for G and MIXED, the node that begins at u + 1 until its block is complete,
+    # and then S_u; for WINDOW and TOTAL, g_u and G_u. Row N stays zero and represents an empty sum.
     rings: Stack
-    # (3, levels, d) In row k: P_s of the last s whose lowest bit is 2^k. For G and MIXED row K stays zero, an empty
-    # sum; for R the whole run is one block.
+    # (3, levels, d) Row k contains P_s of the last s whose lowest bit is 2^k. For G and MIXED row K stays zero and
+    # represents an empty sum. For R the whole run is one block.
     prefixes: Stack
-    adds: Indices  # (1,) how many vectors the last step added to another, where steps are done one by one
+    adds: Indices  # (1,) number of vector additions of the last ``reconstruct_step``
 
 
 def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
-    """Compute what the recursion multiplies with; arguments are checked by the caller."""
+    """Return the constants of the recursion; the caller checks the arguments."""
     powers = (1.0 - alpha) ** np.arange(examples + 1, dtype=float)
     decay = np.empty(LEVELS)
     fill_level_decay(alpha, decay)
@@ -103,7 +104,7 @@ def new_constants(examples: int, alpha: float, gamma: float) -> StreamConstants:
 
 
 def new_state(examples: int, steps: int, dimension: int) -> StreamState:
-    """Make the state before the first step; arguments are checked by the caller."""
+    """Return the state before the first step; the caller checks the arguments."""
     levels = max(steps.bit_length(), examples.bit_length())
     rings = np.zeros((4, examples + 1, dimension))
     prefixes = np.zeros((3, levels, dimension))
@@ -111,7 +112,7 @@ def new_state(examples: int, steps: int, dimension: int) -> StreamState:
 
 
 def state_floats(examples: int, steps: int, dimension: int) -> int:
-    """How many numbers ``new_state`` holds."""
+    """Return the number of floats in the result of ``new_state``."""
     return (4 * (examples + 1) + 3 * max(steps.bit_length(), examples.bit_length())) * dimension
 
 
@@ -127,15 +128,16 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
     out: Matrix,
     adds: Indices,
 ) -> None:
-    """Write m^_t into ``out`` for the steps t = begin, begin + 1, ..., from what the steps before have left.
+    """Write m^_t into ``out`` for the steps t = begin, begin + 1, ..., and update the state.
 
-    K is floor(log2 N). Of the noisy nodes, (n, d) each, those are read at step t that end there: of G and Delta up to
-    the length 2^K, without nodes of Delta that begin in the first epoch; and of r the longest. ``first`` comes from
-    ``first_rows``; where it has no entries, row k holds the node [t - 2^k + 1, t], and there is one step. ``line`` is
-    working space of shape (d,): ``out`` is then written around the caches; or (0,): it is written as anything else.
-    ``adds`` receives how many vectors of length d each step added to another. Shapes: ``out`` (n, d), ``adds`` (n,).
+    K is floor(log2 N). Step t reads the noisy nodes, (n, d) each, that end at t: those of G and Delta up to the length
+    2^K, except for nodes of Delta that begin in the first epoch, and the longest one of r. ``first`` comes from
+    ``first_rows``; if it is empty, row k holds the node [t - 2^k + 1, t], and there is one step. If ``line`` is working
+    space of shape (d,), ``out`` is written with stores that bypass the caches; if it has shape (0,), with normal
+    stores. ``adds`` receives the number of vector additions of each step. Shapes: ``out`` (n, d), ``adds`` (n,).
 
-    Loops are over few arrays each: the compiler vectorizes a loop only where it can check cheaply that none overlap.
+    Each loop uses few arrays: the compiler vectorizes a loop only if it can check cheaply that the arrays do not
+    overlap.
     """
     rings = state.rings
     prefixes = state.prefixes
@@ -164,8 +166,8 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
         now = now + 1 if now + 1 < N else 0
         highest = level(t)
         top = min(highest, K)
-        # Nodes of the next step: every level is a stream of its own, too many for the hardware. Leaves and r's are
-        # asked for now, the others at the end of this step: what is asked for at once waits in one queue.
+        # Prefetch the nodes of the next step: each level is a separate stream, which is too many for the hardware
+        # prefetcher. Leaves and r nodes are prefetched now and the others at the end of this step, to limit the queue.
         high = level(t + 1) if first.shape[0] > 0 and i + 1 < out.shape[0] else -1
         if high >= 0:
             ask_for(flat_G, place(first, 0, t + 1), d)
@@ -175,7 +177,7 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
                 ask_for(flat_out, i + 1, d)
         if t < 2 * N:
             count += absorb(G, t, now, K, powers, F_G, first, rings, prefixes)
-        if t > N:  # the same for H: nodes that begin at u + 1 go to row u of the ring
+        if t > N:  # the same for H: the node that begins at u + 1 is stored in row u of the ring
             for k in range(top + (top == K)):
                 if t - (1 << k) >= N:
                     row = now - (1 << k) if now >= 1 << k else now - (1 << k) + N
@@ -194,8 +196,8 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
                     mixed = of_delta * F_Delta[at, j] + of_g * F_G[at, j]
                     prefixes[MIXED, top, j] = c * prefixes[MIXED, k, j] + mixed
                 count += 1 + (k < K)
-        # COMPOSE(t - N + 1, t), or COMPOSE(1, t) where that begins before step 1: from row ``now`` up to ``middle``, a
-        # multiple of B; a whole block from there; the prefix of t's own block. An empty prefix is a row of zeros.
+        # COMPOSE(t - N + 1, t), or COMPOSE(1, t) if t < N. Its parts are the suffix in row ``now`` up to ``middle``, a
+        # multiple of B, then possibly a whole block, and the prefix of the block of t. An empty prefix is a zero row.
         f = G if t < 2 * N else MIXED
         middle = 0
         parts = int(top < K)
@@ -249,7 +251,7 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
 def reconstruct_step(
     t: int, K: int, constants: StreamConstants, nodes: Stack, state: StreamState, m_hat: Vector
 ) -> int:
-    """Write m^_t into ``m_hat``, shape (d,), and return how many vectors of length d were added to another.
+    """Write m^_t into ``m_hat``, shape (d,), and return the number of additions of vectors of length d.
 
     ``nodes``, shape (3, levels, d), has in row k the nodes [t - 2^k + 1, t] of the three families.
     """
@@ -263,13 +265,13 @@ def reconstruct_step(
 def reconstruct(
     nodes: Nodes, *, examples: int, alpha: float, gamma: float, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
-    """m^_1..m^_T from the noisy nodes of Algorithm 2, in O(T d).
+    """Return m^_1..m^_T from the noisy nodes of Algorithm 2, in O(T d).
 
     Parameters
     ----------
     nodes : Nodes
-        The noisy nodes. Those that no step reads may hold anything: nodes of G and Delta longer than N, nodes of Delta
-        that begin in the first epoch, and nodes of r that are the right half of another.
+        The noisy nodes. Nodes that no step reads may have any value. These are nodes of G and Delta longer than N,
+        nodes of Delta that begin in the first epoch, and nodes of r that are the right half of another node.
     examples : int
         N, at least 1.
     alpha : float
@@ -277,22 +279,22 @@ def reconstruct(
     gamma : float
         Cross-batch weight, in [0, 1].
     out : (T, d) array of float, optional
-        Receives m^_1..m^_T, and is returned; contiguous, and apart from the nodes. A new array by default, whose pages
-        the system clears first: in repeated calls that may take a fifth of the time.
+        Receives m^_1..m^_T, and is returned; contiguous, and not overlapping the nodes. A new array by default. The
+        system clears the pages of a new array, which may take a fifth of the time in repeated calls.
 
     Returns
     -------
     m_hat : (T, d) array of float
         Row t - 1 is m^_t.
     adds : (T,) array of int
-        How many vectors of length d step t added to another: a cost that does not depend on the machine. The suffixes
-        of a block are charged to its last step; the first t steps together need at most 10 t, whatever N and T.
+        Number of additions of vectors of length d at step t: a cost that does not depend on the machine. The suffixes
+        of a block are attributed to its last step. The first t steps together need at most 10 t, for all N and T.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the nodes have no shape of a tree, or ``out`` cannot receive the result, or the
-        state does not fit in memory.
+        If a number is out of range, the shape of the nodes is not that of a tree, ``out`` cannot hold the result, or
+        the state does not fit in memory.
 
     Notes
     -----
@@ -314,7 +316,7 @@ def reconstruct(
 def reconstruct_with(
     nodes: Nodes, steps: int, d: int, examples: int, constants: StreamConstants, out: Matrix | None = None
 ) -> tuple[Matrix, Indices]:
-    """Do what ``reconstruct`` does, with given constants: faults are planted in them; arguments are checked before."""
+    """Do what ``reconstruct`` does, with constants that may have a planted fault; the caller checks the arguments."""
     adds = np.empty(steps, dtype=np.int64)
     state = new_state(examples, steps, d)
     around = out is not None and out.size >= LARGE and d >= LONG

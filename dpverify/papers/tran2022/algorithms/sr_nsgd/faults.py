@@ -1,6 +1,6 @@
-"""Planted faults in Algorithms 2 and 4, for checks that must tell them from the good kernels.
+"""Planted faults in Algorithms 2 and 4, which the checks must detect.
 
-A fault changes what the good kernels are given: the deviations of nodes, their tape, or the constants of the recursion.
+A fault changes an input of the correct kernels: the deviations of nodes, their tape, or the constants of the recursion.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _DEVIATIONS = {"g-first": [G_FIRST], "g-later": [G_LATER], "g": [G_FIRST, G_LATE
 class SrFault:
     """A wrong Algorithm 2 or 4."""
 
-    name: str  # short name, fit for an id
-    text: str  # what is wrong with it, in a few words
+    name: str  # short name, usable in an id
+    text: str  # short description of the fault
     change_deviations: Callable[[Vector], Vector] | None = None
     change_constants: Callable[[StreamConstants, int], StreamConstants] | None = (
         None  # ``(constants, examples) -> constants``
     )
-    missing: tuple[Family, int, int] | None = None  # family, first and last step of a node that is left out
+    missing: tuple[Family, int, int] | None = None  # family, first and last step of a node that gets no noise
 
     def noise(self, tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
-        """Give the wrong m^_t - m_t, in place of ``sr_nsgd.noise.noise_from_tape``; row t - 1 is step t."""
+        """Return the wrong m^_t - m_t, in place of ``sr_nsgd.noise.noise_from_tape``; row t - 1 is step t."""
         tape = check.array(tape_rows(examples, parameters.steps), None, tape=tape)
         if self.missing is not None:
             family, y, z = self.missing
@@ -63,7 +63,7 @@ class SrFault:
 
 
 def family_scaled(family: Literal["g", "g-first", "g-later", "delta", "r"], factor: float = 1.02) -> SrFault:
-    """Noise with a wrong deviation in one family of nodes."""
+    """Return the fault that multiplies the deviation of one family of nodes by ``factor``."""
     if family not in _DEVIATIONS:
         raise check.ArgumentError("family", family, f"must be one of {', '.join(_DEVIATIONS)}")
     change = partial(_scale, places=tuple(_DEVIATIONS[family]), factor=factor)
@@ -71,18 +71,18 @@ def family_scaled(family: Literal["g", "g-first", "g-later", "delta", "r"], fact
 
 
 def node_missing(family: Family, y: int, z: int) -> SrFault:
-    """One node left out wherever it is read."""
+    """Return the fault that omits the noise of one node."""
     if family not in _PLACE:
         raise check.ArgumentError("family", family, f"must be one of {', '.join(_PLACE)}")
     return SrFault(f"{family}-missing-{y}-{z}", f"the {family} node [{y}, {z}] is left out", missing=(family, y, z))
 
 
 def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
-    """c_i with one power too many.
+    """Return the fault in which c_i has one power too many.
 
-    ``power_of``: ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-j)N}`` instead of ``... (1-alpha)^{(i-1-j)N}``, or
-    ``sum_{j<i} (1-gamma)^{j+1} (1-alpha)^{(i-1-j)N}``. The fault; the weight of the first whole window, which is no
-    c_i, stays right.
+    The right coefficient is ``c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}``. With ``power_of`` "decay" it becomes
+    ``sum_{j<i} (1-gamma)^j (1-alpha)^{(i-j)N}``, with "gamma" ``sum_{j<i} (1-gamma)^{j+1} (1-alpha)^{(i-1-j)N}``. The
+    weight of the first whole window, which is not a c_i, stays right.
     """
     if power_of not in ("decay", "gamma"):
         raise check.ArgumentError("power_of", power_of, "must be decay or gamma")
@@ -92,10 +92,11 @@ def coefficient_off(power_of: Literal["decay", "gamma"] = "decay") -> SrFault:
 
 
 def decay_off(of: Literal["sums", "windows", "r"] = "sums", steps: int = 1) -> SrFault:
-    """A decay whose exponent is off.
+    """Return the fault in which the exponent of a decay is off by ``steps``.
 
-    ``of``: ``(1-alpha)^(N + steps)`` from G_{t-N} to G_t; ``(1-alpha)^(n + steps)`` wherever parts of a window are
-    joined at a distance n; or ``(1-alpha)^(lowbit(t) + steps)`` in the past of r^_t.
+    The wrong decay is ``(1-alpha)^(N + steps)`` from G_{t-N} to G_t if ``of`` is "sums"; ``(1-alpha)^(n + steps)``
+    wherever parts of a window at a distance n are joined if ``of`` is "windows"; and ``(1-alpha)^(lowbit(t) + steps)``
+    in the recursion of r^_t if ``of`` is "r".
     """
     if of not in ("sums", "windows", "r"):
         raise check.ArgumentError("of", of, "must be one of sums, windows, r")
@@ -110,7 +111,8 @@ def _scale(deviations: Vector, *, places: tuple[int, ...], factor: float) -> Vec
 
 
 def _coefficient(good: StreamConstants, examples: int, *, power_of: str) -> StreamConstants:
-    # A window enters g_t with (1 - gamma) D_t + gamma W_t, and all of its later weight with it: c_i, times one factor.
+    # c_i is the weight in later sums of the term (1 - gamma) D_t + gamma W_t of g_t, so a factor on this term is a
+    # factor on c_i.
     weights = good.weights.copy()
     weights[1:3] *= good.powers[examples] if power_of == "decay" else weights[3]
     return good._replace(weights=weights)

@@ -1,21 +1,21 @@
-"""Sums of Algorithm 4 made anew instead of stored: O(T/N log N) vectors of state where the stream keeps 4 N.
+"""Sums of Algorithm 4 recomputed instead of stored: a state of O(T/N log N) vectors instead of the stream's 4 N.
 
-The stream of ``reconstruction.stream`` adds g_{t-N} and G_{t-N} to the window that ends at t. Both are made from the
-windows that end at t - eN, e = 1, 2, ..., whose nodes were released e epochs ago. Here they are released again: a node
-is a sum of gradients at the anchors, which are stored, and of a Gaussian, which the random source draws again from its
-state before that Gaussian, four words. So the state of a run is one set of stacks for each lag e, and a step costs
-O(T/N d log N) operations where the stream needs O(d).
+The recursion of ``reconstruction.stream`` adds g_{t-N} and G_{t-N} to the window that ends at t. Both are sums of the
+windows that end at t - eN, e = 1, 2, ..., whose nodes were released e epochs ago. This module recomputes these nodes. A
+node is a sum of gradients at the anchors, which are stored, plus a Gaussian vector. The Gaussian is drawn again from
+the state of the random generator before it, which is stored in four words. So the state of a run is one set of stacks
+for each lag e. A step costs O(T/N d log N) operations, where the stream needs O(d).
 
-Two vectors are needed of the step s = t - eN at lag e, whose block is (m, m + B] with the letters of
-``reconstruction.stream``: the prefix P_s, from the nodes that end at s, and the suffix S_s. Suffixes are needed from
-left to right although each is made from one further right:
+At lag e the step s = t - eN lies in the block (m, m + B] in the notation of ``reconstruction.stream``. It needs two
+vectors: the prefix P_s, from the nodes that end at s, and the suffix S_s. Suffixes are needed from left to right,
+although each is computed from a suffix further right:
 
     S_v = (1 - alpha)^{m + B - v - low} F_[v+1,v+low] + S_{v+low},           low = lowbit(v).
 
-When s comes to u, S_u is there, and the suffixes of u + 2^i for i = level(u) - 1, ..., 0 are made from the leaves that
-follow u: log2(B) / 2 leaves a step on average, and one vector a level.
+When s reaches u, S_u is available. Then the suffixes of u + 2^i for i = level(u) - 1, ..., 0 are computed from the
+leaves that follow u. This takes log2(B) / 2 leaves per step on average, and one vector per level.
 
-All operations are those of the stream, in its order: the results are equal bit for bit.
+All operations are those of the stream, in the same order, so the results are equal bit for bit.
 """
 
 from __future__ import annotations
@@ -44,42 +44,45 @@ from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_draw
 
 
 class PastSteps(NamedTuple):
-    """What gradients and Gaussians of earlier steps are made from."""
+    """Data from which the gradients and Gaussians of earlier steps can be recomputed."""
 
     rows: CsrArrays
     y: Vector  # (N,) labels
     schedule: Indices  # (T,) example of each step
     anchors: Matrix  # (epochs, d) anchor of each epoch so far
-    common: Matrix  # (epochs, d) what the gradients of all examples have in common there
-    # (n, 4) random source before each row of the tape; or (0, 4): there is a tape, or no noise
+    common: Matrix  # (epochs, d) the part that the gradients of all examples share at each anchor
+    # (n, 4) state of the random generator before each Gaussian; or (0, 4) if there is a tape or no noise
     words: NDArray[np.uint64]
 
 
 class Lags(NamedTuple):
-    """Sums at each lag; at lag 0 only prefixes and blocks are used. The second axis is G or MIXED, or G or DELTA."""
+    """Sums at each lag; at lag 0 only prefixes and blocks are used.
 
-    left: NDArray[np.float64]  # (lags, 2, K + 1, d) in row k the last node of length 2^k, without noise
-    prefixes: NDArray[np.float64]  # (lags, 2, K + 1, d) in row k the last P_s with level(s) = k; row K stays zero
+    The second axis is G and DELTA for ``left``, and G and MIXED for ``prefixes``, ``blocks`` and ``suffixes``.
+    """
+
+    left: NDArray[np.float64]  # (lags, 2, K + 1, d) row k: the last node of length 2^k, without noise
+    prefixes: NDArray[np.float64]  # (lags, 2, K + 1, d) row k: the last P_s with level(s) = k; row K stays zero
     blocks: Stack  # (lags, 2, d) the last node of length 2^K
-    suffixes: NDArray[np.float64]  # (lags, 2, K + 1, d) in row k the next S_s with level(s) = k
-    leaves: Stack  # (2, K + 1, d) nodes that are made to the right of a step
-    space: Matrix  # (3, d)
+    suffixes: NDArray[np.float64]  # (lags, 2, K + 1, d) row k: the next S_s with level(s) = k
+    leaves: Stack  # (2, K + 1, d) nodes of G and DELTA to the right of a step
+    space: Matrix  # (3, d) working space
 
 
 def new_lags(lags: int, K: int, d: int) -> Lags:
-    """Make the sums before the first step."""
+    """Return the sums before the first step."""
     left, prefixes, suffixes = (np.zeros((lags, 2, K + 1, d)) for _ in range(3))
     return Lags(left, prefixes, np.zeros((lags, 2, d)), suffixes, np.zeros((2, K + 1, d)), np.zeros((3, d)))
 
 
 def lag_vectors(lags: int, K: int) -> int:
-    """How many vectors of length d ``new_lags`` holds."""
+    """Return the number of vectors of length d in the result of ``new_lags``."""
     return lags * (6 * (K + 1) + 2) + 2 * (K + 1) + 3
 
 
 @inner_kernel
 def tape_row(f: int, k: int, t: int, N: int, K: int) -> int:
-    """Row of the tape of the node [t - 2^k + 1, t] of family f."""
+    """Return the tape row of the node [t - 2^k + 1, t] of family f."""
     row = rows_until(t - 1, N, K)
     for level_before in range(k + 1):
         for family in (G, R, DELTA):
@@ -91,7 +94,7 @@ def tape_row(f: int, k: int, t: int, N: int, K: int) -> int:
 
 @inner_kernel
 def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
-    """Give the standard deviation of a node of family f that ends at t."""
+    """Return the standard deviation of a node of family f that ends at t."""
     if f == G:
         return float(deviations[G_FIRST] if t <= 2 * N else deviations[G_LATER])
     return float(deviations[OF_DELTA] if f == DELTA else deviations[OF_R])
@@ -101,7 +104,7 @@ def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
 def write_leaf(
     f: int, s: int, N: int, gradient: SparseGradient, record: PastSteps, before: Vector, out: Vector
 ) -> None:
-    """Write what step s contributes to family f, G or DELTA, into ``out``; ``before`` is working space, both (d,)."""
+    """Write the leaf of step s in family f, G or DELTA, into ``out`` (d,); ``before`` (d,) is working space."""
     starts, columns, values = record.rows
     n = record.schedule[s - 1]
     epoch = (s - 1) // N
@@ -129,7 +132,7 @@ def join_halves(k: int, decay: Vector, left: Matrix) -> None:
 def write_noisy(
     f: int, k: int, t: int, N: int, K: int, node: Vector, noise: NodeNoise, record: PastSteps, state: Words, out: Vector
 ) -> None:
-    """Write the node [t - 2^k + 1, t] as it was released into ``out``: ``node`` has no noise. ``state`` (4,): space."""
+    """Write ``node``, [t - 2^k + 1, t] without noise, into ``out`` with its released noise; ``state`` (4,): space."""
     unit = noise.unit
     scale = deviation(f, t, N, noise.deviations)
     if noise.tape.shape[0] > 0:
@@ -148,7 +151,7 @@ def write_noisy(
 
 @inner_kernel
 def mix(weights: Vector, F_G: Vector, F_Delta: Vector) -> None:
-    """Turn a node of DELTA into one of MIXED, in place, with that of G; all (d,)."""
+    """Turn a node of DELTA into the node of MIXED, in place, given the node of G; all (d,)."""
     of_delta = weights[1]
     of_g = weights[2]
     for j in range(F_Delta.shape[0]):
@@ -157,7 +160,7 @@ def mix(weights: Vector, F_G: Vector, F_Delta: Vector) -> None:
 
 @inner_kernel
 def add_prefix(s: int, K: int, powers: Vector, F: Vector, prefixes: Matrix, block: Vector) -> None:
-    """Take in the longest node F that ends at s; ``prefixes`` (K + 1, d) and ``block`` (d,) are those of a lag."""
+    """Add the longest node F that ends at s to ``prefixes`` (K + 1, d) or ``block`` (d,) of a lag."""
     top = min(level(s), K)
     if top == K:
         copy_into(block, F)
@@ -182,7 +185,7 @@ def advance_prefix(
     state: Words,
     lags: Lags,
 ) -> None:
-    """Release the longest nodes that end at s once more, and take them in."""
+    """Recompute the longest nodes that end at s, with their noise, and add them to the prefixes of a lag."""
     top = min(level(s), K)
     F_G = lags.space[0]
     F_Delta = lags.space[1]
@@ -214,7 +217,7 @@ def advance_suffixes(
     state: Words,
     lags: Lags,
 ) -> None:
-    """Make the suffixes that follow S_u up to the next of its level or above, from right to left."""
+    """Compute the suffixes between S_u and the next suffix of the same or a higher level, from right to left."""
     k = min(level(u), K)
     block = (u >> K) << K
     F_G = lags.space[0]
@@ -248,7 +251,7 @@ def advance_suffixes(
 
 @inner_kernel
 def write_total(t: int, N: int, K: int, constants: StreamConstants, lags: Lags) -> None:
-    """Write G_t into row 1 of ``lags.space``, and g_t into row 0, from the windows at all lags; the oldest is first."""
+    """Write g_t and G_t into rows 0 and 1 of ``lags.space``, from the windows at all lags, the oldest first."""
     powers = constants.powers
     B = 1 << K
     g = lags.space[0]

@@ -1,12 +1,12 @@
-"""The noise of Algorithm 2: Gaussians on the nodes that a step reads, and what they make of m^_t.
+"""The noise of Algorithm 2: Gaussians on the nodes that a step reads, and the resulting noise in m^_t.
 
-The box draws a Gaussian for every node of three families. Algorithm 4 reads fewer: of G and Delta no node longer than
-N, and of r only nodes that are the left half of another, one a step. Only these are drawn, in the order of the box: at
-step t for k = 0, 1, ..., log2 of lowbit(t), and at each k first G, then r, then Delta. A tape has one row for each, in
-the same order; ``tape_layout`` says which node each row belongs to.
+Algorithm 2 draws a Gaussian for every node of three families. Algorithm 4 reads fewer: nodes of G and Delta not longer
+than N, and one node of r per step, the node [t - lowbit(t) + 1, t]. Only these nodes are drawn, in the paper's order:
+at step t for k = 0, 1, ..., log2 of lowbit(t), and for each k first G, then r, then Delta. A tape has one row for each
+drawn node, in the same order; ``tape_layout`` returns the node of each row.
 
-m^_t - m_t is linear in the tape, and does not depend on the data. (Under a fresh permutation in every epoch there is an
-error of the reconstruction besides, which is no noise.)
+The noise in m^_t is linear in the tape and does not depend on the data. It is m^_t - m_t under one permutation. Under a
+fresh permutation in every epoch, m^_t - m_t also contains an error of the reconstruction, which is not noise.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELT
 
 @kernel
 def is_drawn(f: int, k: int, t: int, N: int, K: int) -> bool:
-    """Whether some step reads the node [t - 2^k + 1, t] of family f; ``2^k`` divides t, and K is floor(log2 N)."""
+    """Return whether some step reads the node [t - 2^k + 1, t] of family f; ``2^k`` divides t, K is floor(log2 N)."""
     if f == R:
         return k == level(t)
     return k <= K and (f == G or t - (1 << k) >= N)
@@ -50,10 +50,10 @@ def is_drawn(f: int, k: int, t: int, N: int, K: int) -> bool:
 
 @kernel
 def rows_until(t: int, N: int, K: int) -> int:
-    """How many rows of a tape the steps 1..t use: t for r, and for G and Delta every node up to the length 2^K."""
+    """Return the number of tape rows of steps 1..t: t for r, and for G and Delta every node up to the length 2^K."""
     count = t
     for k in range(K + 1):
-        # of Delta, those that begin in the first epoch are not made
+        # Delta nodes that begin in the first epoch do not exist
         completed = t >> k
         early = (N + (1 << k) - 1) >> k
         count += completed + max(0, completed - early)
@@ -61,11 +61,11 @@ def rows_until(t: int, N: int, K: int) -> int:
 
 
 class NodeNoise(NamedTuple):
-    """Where the noise of nodes comes from."""
+    """Source of the noise of nodes."""
 
     deviations: Vector  # (4,) from ``Scales.deviations``
-    tape: Tape  # (n, d) unit Gaussians, with the rows of ``tape_layout``; or (0, d): they are drawn
-    words: Words  # (4,) state of an SFC64, to draw from in compiled code; or (0,): the library draws, from ``rng``
+    tape: Tape  # (n, d) unit Gaussians, with the rows of ``tape_layout``; or (0, d): Gaussians are drawn
+    words: Words  # (4,) state of an SFC64 generator for ``kernels.normal``; or (0,): NumPy draws from ``rng``
     rng: Generator
     unit: Vector  # (d,) working space
 
@@ -74,7 +74,7 @@ class NodeNoise(NamedTuple):
 def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) -> int:
     """Add noise to the nodes that end at step t, from the tape's row ``row`` on; return the first row of the next step.
 
-    K is floor(log2 N). ``nodes`` (3, levels, d): in row k the node [t - 2^k + 1, t].
+    K is floor(log2 N). ``nodes`` (3, levels, d): row k contains the node [t - 2^k + 1, t].
     """
     deviations = noise.deviations
     tape = noise.tape
@@ -116,7 +116,7 @@ def noise_run(
 
 @kernel
 def fill_layout(T: int, N: int, K: int, out: NDArray[np.int64]) -> None:
-    """Write family, first and last step of each row of a tape into ``out``, shape (n, 3)."""
+    """Write family, first and last step of the node of each tape row into ``out``, shape (n, 3)."""
     row = 0
     for t in range(1, T + 1):
         for k in range(level(t) + 1):
@@ -129,14 +129,14 @@ def fill_layout(T: int, N: int, K: int, out: NDArray[np.int64]) -> None:
 
 
 def tape_rows(examples: int, steps: int) -> int:
-    """How many Gaussian vectors a run uses, which is the number of rows of its tape."""
+    """Return the number of Gaussian vectors that a run uses, which is the number of rows of its tape."""
     N = check.whole(1, examples=examples)
     steps = check.whole(1, MOST_STEPS >> 3, steps=steps)
     return rows_until(steps, N, floor_log2(N))
 
 
 def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
-    """Which node each row of a tape belongs to: family (G, DELTA or R), first step y, last step z."""
+    """Return the node of each tape row, shape (n, 3): family (G, DELTA or R), first step y, last step z."""
     rows = tape_rows(examples, steps)
     check.memory(3 * rows, examples=examples, steps=steps)
     out = np.empty((rows, 3), dtype=np.int64)
@@ -145,10 +145,10 @@ def tape_layout(examples: int, steps: int) -> NDArray[np.int64]:
 
 
 def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matrix:
-    """m^_t - m_t of a whole run, from a tape.
+    """Return the noise in m^_1..m^_T from a tape; row t - 1 is the noise in m^_t.
 
-    ``tape`` (n, d): unit Gaussians, with the rows of :func:`tape_layout`. The identity matrix gives the exact weights
-    of every Gaussian in every m^_t, and so the exact covariance. Row t - 1 is the noise in m^_t.
+    ``tape`` (n, d): unit Gaussians, with the rows of :func:`tape_layout`. The identity matrix gives the weights of
+    every Gaussian in every m^_t, and thus their covariance.
 
     Source: Algorithm 2's sampling lines and Algorithm 4.
     """
@@ -158,7 +158,7 @@ def noise_from_tape(tape: Tape, parameters: SrParameters, examples: int) -> Matr
 
 
 def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameters, examples: int) -> Matrix:
-    """m^_t - m_t of a whole run, from a generator: bit for bit ``noise_from_tape`` of the same numbers."""
+    """Return the noise in m^_1..m^_T from a generator: bit for bit ``noise_from_tape`` of the same Gaussians."""
     dimension = check.whole(1, dimension=dimension)
     examples = check.whole(1, examples=examples)
     constants = new_constants(examples, parameters.alpha, parameters.gamma)
@@ -169,7 +169,7 @@ def noise_from_generator(rng: Generator, dimension: int, parameters: SrParameter
 def noise_with(
     tape: Tape, rng: Generator, deviations: Vector, constants: StreamConstants, steps: int, examples: int
 ) -> Matrix:
-    """Do what both functions above do, with given constants: faults are planted in them."""
+    """Return the noise in m^_1..m^_T for constants and deviations that may have a planted fault."""
     d = tape.shape[1]
     check.memory(steps * d + state_floats(examples, steps, d), examples=examples, steps=steps, dimension=d)
     out = np.empty((steps, d))

@@ -1,20 +1,20 @@
 """Algorithm 2 of the paper, sensitivity-reduced NSGD: momentum from differences of gradients, which need less noise.
 
-With x_t the example of step t, a_t the iterate at the first step of t's epoch, and b_t that of the epoch before, the
-nodes of three trees are released with noise,
+Let x_t be the example of step t, a_t the iterate at the first step of t's epoch, and b_t the iterate at the first step
+of the epoch before. The algorithm releases the nodes of three trees with noise,
 
     F^G_[y,z]     = sum over t in [y, z] of (1 - alpha)^(z - t) grad f(a_t, x_t),
     F^Delta_[y,z] = sum over t in [y, z] of (1 - alpha)^(z - t) (grad f(a_t, x_t) - grad f(b_t, x_t)),     y > N,
     F^r_[y,z]     = sum over t in [y, z] of (1 - alpha)^(z - t) (grad f(w_t, x_t) - grad f(a_t, x_t)),
 
-and m^_t, which stands for m_t = alpha sum_i (1 - alpha)^(t - i) grad f(w_i, x_i), is put together from them by the
-stream of ``reconstruction.stream``. A node is made from its two halves when its last step is done.
-A whole run keeps O(N d) numbers, and a step costs O(d) beside its two or three gradients.
+and ``reconstruction.stream`` computes m^_t, an estimate of m_t = alpha sum_i (1 - alpha)^(t - i) grad f(w_i, x_i), from
+them. A node is computed from its two halves at its last step. A run stores O(N d) numbers, and a step costs O(d) plus
+two or three gradients.
 
-Conventions where the box is silent or does not run are in ``REPAIRS``. As in ``dp_nsgd.optimizer``, a momentum m^_t of
-length 0 moves nothing, w_{T+1} is kept as well, and permutations come from the seed's stream 0 and noise from its
-stream 1, which compiled code draws by ``kernels.normal`` and :class:`SrNsgdCallable` by the library, bit for bit the
-same. Nodes that no step reads get no noise and are not drawn; see ``sr_nsgd.noise``.
+``REPAIRS`` lists the changes where the printed algorithm is incomplete or does not run. As in ``dp_nsgd.optimizer``,
+the iterate does not move if m^_t = 0, w_{T+1} is kept as well, and permutations come from the seed's stream 0 and noise
+from its stream 1. :class:`SrNsgd` draws noise with ``kernels.normal`` and :class:`SrNsgdCallable` with NumPy, bit for
+bit the same. No noise is drawn for nodes that no step reads; see ``sr_nsgd.noise``.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ REPAIRS = (
 
 
 class SrRun(SteppedRun):
-    """A run of Algorithm 2, as far as it has come. Subclasses know how to get a gradient.
+    """State of a run of Algorithm 2; subclasses compute the gradients.
 
     ``tape`` (n, d): unit Gaussians to use instead of drawing them, with the rows of ``sr_nsgd.noise.tape_layout(N,
     T)``. Shapes: ``start`` (d,), ``schedule`` (T,).
@@ -120,17 +120,17 @@ class SrRun(SteppedRun):
 
     @property
     def momenta(self) -> Matrix:
-        """m_1, ..., m_t without noise, shape (t, d), if they were kept, else no rows; a view that cannot be written."""
+        """m_1, ..., m_t without noise, shape (t, d); no rows if they were not stored. A read-only view."""
         return read_only(self._state.momenta[0, : self.t])
 
     @property
     def released(self) -> Matrix:
-        """m^_1, ..., m^_t, shape (t, d), if they were kept, else no rows; a view that cannot be written."""
+        """m^_1, ..., m^_t, shape (t, d); no rows if they were not stored. A read-only view."""
         return read_only(self._state.momenta[1, : self.t])
 
     @property
     def schedule(self) -> Indices:
-        """The example of each step 1..T, shape (T,): those given, or those that the seed gives."""
+        """The example of each step 1..T, shape (T,): the given schedule, or the one drawn from the seed."""
         order = self._order
         p = self.parameters
         if len(order.given):
@@ -143,7 +143,7 @@ class SrRun(SteppedRun):
         return self._noise.deviations.copy()
 
     def _fail(self, failed: int) -> None:
-        """Say what was not finite at the step after those that are done."""
+        """Raise an error that says what was not finite at step ``self.t`` + 1."""
         gradients = self._state.gradients[: 3 if failed == BAD_GRADIENT else 0]
         self._refuse(gradients, self._state.m_hat, self.t + 1)
 
@@ -160,7 +160,7 @@ def run_sr_steps(
     noise: NodeNoise,
     state: SrState,
 ) -> int:
-    """Do the steps ``first <= t <= last`` of Algorithm 2; return 0, or what ``sr_step`` gave where it stopped."""
+    """Do the steps ``first <= t <= last`` of Algorithm 2; return 0, or the error code of a failed ``sr_step``."""
     N = order.permutation.shape[0]
     rows = x.reshape(x.size)
     p = np.uint64(x.shape[1])
@@ -229,12 +229,12 @@ class SrNsgd(SrRun):
 
 
 class SrNsgdCallable(FunctionRun, SrRun):
-    """Sensitivity-reduced NSGD on a Python function: a model of PyTorch or JAX, a simulator, a closure.
+    """Sensitivity-reduced NSGD on a Python function, for example a PyTorch or JAX model, a simulator, or a closure.
 
     Parameters
     ----------
     gradient : callable
-        As in ``DpNsgdCallable``; it is called two times a step in the first epoch and three times after it.
+        As in ``DpNsgdCallable``; it is called twice per step in the first epoch and three times per step after it.
     examples, start, parameters, seed, tape, schedule, keep
         As in ``SrRun``.
 

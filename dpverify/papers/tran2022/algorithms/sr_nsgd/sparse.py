@@ -1,7 +1,7 @@
 """Sensitivity-reduced NSGD on sparse rows; see ``dp_nsgd.sparse``.
 
-Its nodes are dense: a run stores O(N d) numbers. Where they do not fit in memory, ``run_lagged_steps`` computes them
-again with the sums of ``sr_nsgd.lags``. Both kernels give the same steps, bit for bit.
+The nodes are dense, so a run stores O(N d) numbers. If they do not fit in memory, ``run_lagged_steps`` recomputes them
+with the sums of ``sr_nsgd.lags``. Both kernels compute the same steps, bit for bit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from dpverify.problems.sparse.rows import SparseProblem
 
 @step_kernel
 def add_recorded_noise(t: int, N: int, K: int, noise: NodeNoise, record: PastSteps, row: int, nodes: Stack) -> int:
-    """Do what ``noise.add_noise`` does, and write down the random source before each Gaussian that is drawn."""
+    """Do what ``noise.add_noise`` does, and record the state of the random generator before each Gaussian vector."""
     unit = noise.unit
     for k in range(level(t) + 1):
         for f in (G, R, DELTA):
@@ -172,7 +172,7 @@ def run_sparse_sr_steps(
     noise: NodeNoise,
     state: SrState,
 ) -> int:
-    """Do what ``run_sr_steps`` does: ``gradient`` adds what is the example's own to what ``common`` has written."""
+    """Do what ``run_sr_steps`` does; ``common`` writes the part that all gradients share, ``gradient`` adds to it."""
     starts, columns, values = rows
     N = order.permutation.shape[0]
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
@@ -198,8 +198,9 @@ def run_sparse_sr_steps(
 class SparseSrNsgd(SrRun):
     """Sensitivity-reduced NSGD on a problem with sparse rows; the other arguments are those of ``SrRun``.
 
-    ``stored``: whether the sums of the last N steps are stored, in O(N d) numbers. Otherwise they are made anew: a step
-    then costs O(T/N d log N) operations, and the run is the same, bit for bit. None: stored where they fit in memory.
+    ``stored``: whether the sums of the last N steps are stored, in O(N d) numbers. Otherwise they are recomputed: a
+    step then costs O(T/N d log N) operations, and the run is the same, bit for bit. None: store them if they fit in
+    memory.
     """
 
     def __init__(
@@ -226,7 +227,7 @@ class SparseSrNsgd(SrRun):
     def _make_lags(
         self, N: int, tape: Tape | None, schedule: Indices | None, parameters: SrParameters, seed: Seed, *, keep: bool
     ) -> None:
-        """Make what ``SrRun`` makes, with a stream for one example: it holds r alone."""
+        """Initialize as ``SrRun`` does, plus lags and past steps; the stream state is for N = 1, as only r uses it."""
         self.parameters = p = parameters
         problem = self._problem
         T = p.steps

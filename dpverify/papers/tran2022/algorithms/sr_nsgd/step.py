@@ -1,4 +1,4 @@
-"""One step of Algorithm 2, from the gradients on, and what it takes; see ``sr_nsgd.optimizer``."""
+"""One step of Algorithm 2 for given gradients, with its constants and state; see ``sr_nsgd.optimizer``."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
 )
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, add_noise
 
-# What a step says that was not done
+# Error codes of ``sr_step``
 BAD_GRADIENT = 1
 BAD_MOMENTUM = 2
 
 
 class SrNumbers(NamedTuple):
-    """What every step takes, and none changes."""
+    """Constants of a run."""
 
     K: int  # floor(log2 N)
     alpha: float  # momentum weight
@@ -41,36 +41,36 @@ class SrNumbers(NamedTuple):
 
 
 class SrState(NamedTuple):
-    """What a step changes."""
+    """State of a run, which every step updates."""
 
-    # (3, d) Of the step's example: at the anchor, at the anchor before (not read in the first epoch), and at w_t. They
-    # are overwritten.
+    # (3, d) Gradients of the step's example at the anchor, at the anchor before (not read in the first epoch), and at
+    # w_t. A step overwrites them.
     gradients: Matrix
-    anchors: Matrix  # (2, d) the anchor of this epoch and that of the one before; at the end of an epoch they move on
-    left: Stack  # (3, levels, d) in row k the last node of length 2^k that is the left half of another
-    nodes: Stack  # (3, levels, d) in row k the node [t - 2^k + 1, t]
+    anchors: Matrix  # (2, d) the anchors of this epoch and of the epoch before; updated at the end of an epoch
+    left: Stack  # (3, levels, d) row k contains the last node of length 2^k that is the left half of another node
+    nodes: Stack  # (3, levels, d) row k contains the node [t - 2^k + 1, t]
     stream: StreamState
     w: Vector  # (d,) w_t, which becomes w_{t+1}
     m: Vector  # (d,) m_{t-1}, which becomes m_t
     m_hat: Vector  # (d,) receives m^_t
-    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): nothing is kept
+    iterates: Matrix  # (T + 1, d) row t receives w_{t+1}; or (0, d): iterates are not stored
     momenta: Stack  # (2, T, d) row t - 1 receives m_t and m^_t; or (2, 0, d)
-    done: Indices  # (2,) receives t, and how many rows of the tape were used
+    done: Indices  # (2,) receives t, and the number of rows of the tape that were used
 
 
 def new_sr_numbers(parameters: SrParameters, examples: int, direction: float = 1.0) -> SrNumbers:
-    """Compute what every step of a run takes; steps go up instead of down where ``direction`` is -1."""
+    """Return the constants of a run; with ``direction`` -1 the steps are reversed, so that the loss increases."""
     p = parameters
     constants = new_constants(examples, parameters.alpha, parameters.gamma)
     return SrNumbers(floor_log2(examples), p.alpha, direction * p.eta, constants, bool(p.sigma > 0.0))
 
 
 def new_sr_state(examples: int, steps: int, w: Vector, iterates: Matrix, done: Indices) -> SrState:
-    """Make the state before the first step; ``w``, ``iterates`` and ``done`` are the run's own arrays."""
+    """Return the state before the first step; it shares the arrays ``w``, ``iterates`` and ``done`` with the run."""
     stream = new_state(examples, steps, len(w))
     d = len(w)
     stored_steps = max(0, len(iterates) - 1)
-    gradients = np.full((3, d), np.nan)  # an entry that a gradient leaves out is then seen
+    gradients = np.full((3, d), np.nan)  # NaN reveals coordinates that a gradient does not write
     left = np.zeros_like(stream.prefixes)
     nodes = np.zeros_like(stream.prefixes)
     momenta = np.full((2, stored_steps, d), np.nan)
@@ -81,16 +81,16 @@ def new_sr_state(examples: int, steps: int, w: Vector, iterates: Matrix, done: I
 
 @step_kernel
 def grow(t: int, N: int, K: int, decay: Vector, leaves: Matrix, left: Stack, nodes: Stack) -> None:
-    """Make the nodes that end at step t from their halves, without noise.
+    """Compute the nodes that end at step t from their halves, without noise.
 
-    ``nodes`` (3, levels, d): receives in row k the node [t - 2^k + 1, t]: of G and DELTA up to the length 2^K, of R
-    all. Shapes: ``decay`` (LEVELS,), ``leaves`` (3, d), ``left`` (3, levels, d).
+    ``nodes`` (3, levels, d): row k receives the node [t - 2^k + 1, t]; for G and DELTA up to the length 2^K, for R of
+    any length. Shapes: ``decay`` (LEVELS,), ``leaves`` (3, d), ``left`` (3, levels, d).
     """
     d = leaves.shape[1]
     top = level(t)
     for f in range(3):
         highest = top if f == R else min(top, K)
-        while f == DELTA and highest >= 0 and t - (1 << highest) < N:  # these begin in the first epoch
+        while f == DELTA and highest >= 0 and t - (1 << highest) < N:  # skip nodes that begin in the first epoch
             highest -= 1
         if highest >= 0:
             for j in range(d):
@@ -121,7 +121,7 @@ def sr_step(
     momenta: Stack,
     done: Indices,
 ) -> int:
-    """Do step t of Algorithm 2, from the gradients on; 0, or BAD_GRADIENT or BAD_MOMENTUM where it is not done."""
+    """Do step t of Algorithm 2 for given gradients; return 0, or BAD_GRADIENT or BAD_MOMENTUM if it fails."""
     alpha = numbers.alpha
     K = numbers.K
     constants = numbers.constants

@@ -1,1 +1,1 @@
-"""Algorithm 1's noise: as a stream, as printed, step by step, and with planted faults."""
+"""Algorithm 1's noise: as a stream, as printed, one step at a time, and with planted faults."""

@@ -1,7 +1,8 @@
-"""Planted faults: kernels that do almost what ``stream_noise`` does, for checks that must tell them from it.
+"""Planted faults in ``stream_noise``, which the checks must detect.
 
-Each is called as ``fault(tape, alpha, scale, out)``, like the good kernel, and leaves the tape alone. A node is named
-by its last step z: it is the node that ends at z with length lowbit(z), the only one there that is ever used.
+A fault is called as ``fault(tape, alpha, scale, out)``, like the correct kernel, and does not change the tape. A node
+is identified by its last step z: it is the node that ends at z with length lowbit(z), the only node ending there that
+is used.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dpverify.kernels.typing import Intervals, Matrix, Tape, Vector
 from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose_into
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import stream_noise
 
-_length = python_of(lowbit)  # faults are named when checks are loaded: that must not load compiled code
+_length = python_of(lowbit)  # loading the checks computes the names of faults, which must not load compiled code
 
 NoiseKernel: TypeAlias = Callable[[Tape, float, float, Matrix], None]
 
@@ -32,8 +33,8 @@ NoiseKernel: TypeAlias = Callable[[Tape, float, float, Matrix], None]
 class NoiseFault:
     """A wrong noise kernel."""
 
-    name: str  # short name, fit for an id
-    text: str  # what is wrong with it, in a few words
+    name: str  # short name, usable in an id
+    text: str  # short description of the fault
     run: NoiseKernel  # ``run(tape, alpha, scale, out)``, as ``stream_noise``
 
     def __call__(self, tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
@@ -42,12 +43,12 @@ class NoiseFault:
 
 
 def scaled(factor: float = 1.02) -> NoiseFault:
-    """Noise with a wrong deviation."""
+    """Return a fault: noise with a wrong deviation."""
     return NoiseFault(f"scaled-{factor:g}", f"every node's deviation times {factor:g}", partial(_scaled, factor=factor))
 
 
 def node_missing(z: int, t: int | None = None) -> NoiseFault:
-    """Noise without one node."""
+    """Return a fault: noise without one node, at step t or, if t is None, at all steps."""
     if t is None:
         return NoiseFault(f"missing-{z}", f"the noise of {_node(z)} is 0", partial(_row_times, z=z, factor=0.0))
     _check_use(z, t)
@@ -57,7 +58,7 @@ def node_missing(z: int, t: int | None = None) -> NoiseFault:
 
 
 def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = None) -> NoiseFault:
-    """Noise whose past decays by ``(1 - alpha)^(lowbit(t) + steps)`` instead of ``(1 - alpha)^lowbit(t)``."""
+    """Return a fault: past noise decays by ``(1 - alpha)^(lowbit(t) + steps)``, not by ``(1 - alpha)^lowbit(t)``."""
     check.whole(-1, steps=steps)
     where = "every step" if of_level is None else f"steps with lowest bit {1 << of_level}"
     where, name = (
@@ -68,7 +69,7 @@ def decay_off(steps: int = 1, *, of_level: int | None = None, at: int | None = N
 
 
 def term_off(z: int, t: int, steps: int = 1) -> NoiseFault:
-    """Noise in which one term of one step decays by ``(1 - alpha)^(t - z + steps)``."""
+    """Return a fault: the term of node z in step t decays by ``(1 - alpha)^(t - z + steps)``."""
     _check_use(z, t)
     check.whole(z - t, steps=steps)
     text = f"the decay of {_node(z)} is off by {steps:+d} at step {t}"
@@ -76,7 +77,7 @@ def term_off(z: int, t: int, steps: int = 1) -> NoiseFault:
 
 
 def redrawn(z: int | None = None) -> NoiseFault:
-    """Noise in which a node is drawn anew at each use: each NOISE_t has the right law, the joint law over t has not."""
+    """Return a fault: nodes are drawn again at each use, so that only the joint law of the NOISE_t is wrong."""
     if z is None:
         return NoiseFault("redrawn-all", "every node is drawn anew at each use", partial(_redraw, z=0))
     if z < 2 or z % 2:
@@ -85,19 +86,19 @@ def redrawn(z: int | None = None) -> NoiseFault:
 
 
 def shared_across_coordinates() -> NoiseFault:
-    """Noise that is the same in every coordinate. The kernel; right at d = 1."""
+    """Return a fault: the noise is the same in every coordinate, which is right only if d = 1."""
     return NoiseFault("shared", "all coordinates get the noise of the first", _shared)
 
 
 def wrong_law(law: Literal["uniform", "laplace", "sign"] = "laplace") -> NoiseFault:
-    """Noise of the right covariance that is not Gaussian."""
+    """Return a fault: noise that has the right covariance but is not Gaussian."""
     if law not in _QUANTILE:
         raise check.ArgumentError("law", law, f"must be one of {', '.join(_QUANTILE)}")
     return NoiseFault(f"law-{law}", f"nodes are {law} with the right variance", partial(_wrong_law, law=law))
 
 
 def lagged(steps: int = 1) -> NoiseFault:
-    """Noise that comes late: step t gets NOISE_{t - steps}, and 0 before that."""
+    """Return a fault: step t gets NOISE_{t - steps}, and the first steps get 0."""
     return NoiseFault(f"lag-{steps}", f"step t gets the noise of step t - {steps}", partial(_lagged, steps=steps))
 
 
@@ -146,7 +147,7 @@ def stream_with_decays(tape: Tape, decays: Vector, scale: float, out: Matrix) ->
 
 
 def _redraw(tape: Tape, alpha: float, scale: float, out: Matrix, *, z: int) -> None:
-    # Fresh Gaussians have to come from the tape as well, so that the fault stays a function of it: its bits are a seed.
+    # The fault must be a function of the tape, so the bits of the tape are the seed of the new Gaussians.
     seed = [int(word) for word in tape[-1:].copy().view(np.uint32)[0, :8]]
     nodes = np.empty((MOST_NODES, 2), dtype=np.int64)
     redraw_nodes(tape, alpha, scale, out, z, generator(seed), nodes)
@@ -154,7 +155,7 @@ def _redraw(tape: Tape, alpha: float, scale: float, out: Matrix, *, z: int) -> N
 
 @kernel
 def redraw_nodes(tape: Tape, alpha: float, scale: float, out: Matrix, z: int, rng: Generator, nodes: Intervals) -> None:
-    """Sum COMPOSE(1, t) at each step; the node that ends at ``z`` (0: each node) is drawn anew after its first use."""
+    """Sum COMPOSE(1, t) at each step; draw the node that ends at ``z`` (0: every node) again after its first use."""
     T, d = out.shape
     for t in range(1, T + 1):
         count = compose_into(1, t, nodes)

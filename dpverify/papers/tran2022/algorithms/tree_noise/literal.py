@@ -1,9 +1,9 @@
-"""Algorithm 1's noise as its box prints it: all nodes drawn in advance into the map Z, summed at each step.
+"""Algorithm 1's noise as printed: all nodes are drawn in advance into the map Z, and summed at each step.
 
-The loops ``for b = 0, ..., R - 1`` and ``for a = 0, ..., floor(T / 2^b) - 1`` fill Z; step t adds up COMPOSE(1, t).
-Which nodes there are depends on the tree depth R, which the paper never fixes. Read as the height of the tree, R is
-floor(log2 T), the loops stop one level short, and the step t = 2^R asks for a node that was never drawn. Such a step is
-an error here, with the node's name: taking the missing noise for zero would be another algorithm, and no private one.
+The loops ``for b = 0, ..., R - 1`` and ``for a = 0, ..., floor(T / 2^b) - 1`` fill Z; step t sums COMPOSE(1, t). The
+nodes in Z depend on the tree depth R, which the paper does not define. If R is the height of the tree, floor(log2 T),
+the loops omit the top level, and the step t = 2^R uses a node that was not drawn. Such a step raises an error that
+names the node. Treating the missing noise as zero would give a different algorithm that is not private.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpverify.papers.tran2022.algorithms.composition import MOST_NODES, compose,
 
 
 class UndrawnNodeError(KeyError):
-    """A step asks for a node that Algorithm 1's loops do not draw."""
+    """A step uses a node that Algorithm 1's loops do not draw."""
 
     def __init__(self, node: tuple[int, int], t: int, depth: int) -> None:
         self.node = node
@@ -39,14 +39,14 @@ class UndrawnNodeError(KeyError):
 
 
 def check_depth(steps: int, depth: int) -> None:
-    """Refuse a depth at which some step of 1..T uses a node that the loops never draw."""
+    """Raise UndrawnNodeError if some step of 1..T uses a node that the loops do not draw at this depth."""
     if depth < steps.bit_length():
         raise UndrawnNodeError((1, 1 << depth), 1 << depth, depth)
 
 
 @kernel
 def node_row(b: int, a: int, steps: int) -> int:
-    """Row of the node [a 2^b + 1, (a + 1) 2^b] in Z, which has the levels one after the other."""
+    """Return the row of the node [a 2^b + 1, (a + 1) 2^b] in Z, whose rows are ordered by level."""
     row = a
     for lower in range(b):
         row += steps >> lower
@@ -57,8 +57,8 @@ def node_row(b: int, a: int, steps: int) -> int:
 def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Intervals) -> int:
     """Write NOISE_1..NOISE_T into ``out``, line by line as Algorithm 1 prints it.
 
-    0, or the first step that asks for a node that was not drawn; nothing is written from there on. Shapes: ``Z`` (n,
-    d), ``out`` (T, d), ``nodes`` (MOST_NODES, 2).
+    Returns 0, or the first step that uses a node that was not drawn; from this step on the output is incomplete.
+    Shapes: ``Z`` (n, d), ``out`` (T, d), ``nodes`` (MOST_NODES, 2).
     """
     T, d = out.shape
     for t in range(1, T + 1):
@@ -79,7 +79,7 @@ def literal_noise(Z: Matrix, alpha: float, depth: int, out: Matrix, nodes: Inter
 
 
 def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale: float) -> Matrix:
-    """Draw the map Z in the order of the paper's loops, one row per node, level after level; n < 2T."""
+    """Draw the map Z in the order of the paper's loops: one row per node, ordered by level, n < 2T rows."""
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     dimension = check.whole(1, dimension=dimension)
     count = sum(steps >> b for b in range(check.whole(0, 62, depth=depth)))
@@ -91,25 +91,25 @@ def draw_nodes(rng: Generator, steps: int, dimension: int, *, depth: int, scale:
 
 
 def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matrix:
-    """NOISE_1..NOISE_T from the map Z, by Algorithm 1's own loops.
+    """Return NOISE_1..NOISE_T from the map Z, by the printed loops of Algorithm 1.
 
     Parameters
     ----------
     Z : (n, d) array of float
-        From ``draw_nodes`` or ``nodes_of_tape``, with the same T and R. Nodes that no step uses may hold anything.
+        From ``draw_nodes`` or ``nodes_of_tape``, with the same T and R. Nodes that no step uses may have any value.
     steps : int
         T, at least 1.
     depth : int
         R, at least 0.
     alpha
-        As in ``noise_from_tape``, and so is what is returned.
+        As in ``noise_from_tape``; the result is also as there.
 
     Raises
     ------
     UndrawnNodeError
-        If a step asks for a node that was not drawn.
+        If a step uses a node that was not drawn.
     ArgumentError
-        If a number is out of range, or Z has another number of rows than these loops draw.
+        If a number is out of range, or the number of rows of Z is not the number of nodes that the loops draw.
     """
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
     depth = check.whole(0, 62, depth=depth)
@@ -120,13 +120,13 @@ def noise_from_nodes(Z: Matrix, steps: int, *, depth: int, alpha: float) -> Matr
     nodes = np.empty((MOST_NODES, 2), dtype=np.int64)
     failed = literal_noise(np.ascontiguousarray(Z, dtype=np.float64), check.weight(alpha=alpha), depth, out, nodes)
     if failed:
-        y, z = compose(1, failed)[0]  # the longest comes first
+        y, z = compose(1, failed)[0]  # the longest node is first
         raise UndrawnNodeError((int(y), int(z)), failed, depth)
     return out
 
 
 def nodes_of_tape(tape: Tape, *, depth: int, scale: float) -> Matrix:
-    """Put a stream's tape into the map Z: row t - 1 goes to the node that ends at t with length lowbit(t).
+    """Convert a tape to the map Z: row t - 1 becomes the node that ends at t with length lowbit(t).
 
     Parameters
     ----------
@@ -140,12 +140,12 @@ def nodes_of_tape(tape: Tape, *, depth: int, scale: float) -> Matrix:
     Returns
     -------
     (n, d) array of float
-        As ``draw_nodes`` gives it; nodes that no COMPOSE(1, t) contains hold NaN, so that a use of one would show.
+        As from ``draw_nodes``; nodes that no COMPOSE(1, t) contains are NaN, so that a use would be noticed.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the tape has a wrong shape.
+        If a number is out of range, or the shape of the tape is wrong.
     """
     tape = check.array(None, None, tape=tape)
     steps = len(tape)

@@ -1,4 +1,4 @@
-"""Algorithm 1's noise one step at a time, for optimizers that live in Python."""
+"""Algorithm 1's noise one step at a time, for optimizers written in Python."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from dpverify.kernels.typing import Matrix, Vector
 from dpverify.kernels.vector import copy_into
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import combine_rows, decays
 
-AHEAD = 16384  # Numbers drawn ahead of the step that needs them
+AHEAD = 16384  # Maximum number of Gaussians that are drawn in advance
 
 
 @kernel
 def advance(rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
     """Write NOISE_{t+1}, NOISE_{t+2}, ... into the rows of ``out``.
 
-    ``slots`` (floor(log2 T) + 1, d): row k is NOISE_s of the last s whose lowest bit is 2^k. NOISE_{t - lowbit(t)} is
-    always among them, because no step between shares its lowest bit. Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
+    ``slots`` (floor(log2 T) + 1, d): row k is NOISE_s of the last s whose lowest bit is 2^k. They always include
+    NOISE_{t - lowbit(t)}, because no later step before t has the same lowest bit. Shapes: ``decay`` (LEVELS,), ``out``
+    (n, d).
     """
     fill_normal(rng, out.reshape(out.size))
     combine_block(t, decay, scale, slots, out)
@@ -30,14 +31,14 @@ def advance(rng: Generator, t: int, decay: Vector, scale: float, slots: Matrix, 
 
 @kernel
 def advance_from(words: Words, t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
-    """Do what ``advance`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
+    """Do what ``advance`` does, faster, from the state of an SFC64 generator: bit for bit the same numbers."""
     fill_normal_from(words, out.reshape(out.size))
     combine_block(t, decay, scale, slots, out)
 
 
 @kernel
 def combine_block(t: int, decay: Vector, scale: float, slots: Matrix, out: Matrix) -> None:
-    """Turn unit Gaussians in ``out`` into NOISE_{t+1}, NOISE_{t+2}, ..., in place, and keep in ``slots`` what lasts."""
+    """Turn unit Gaussians in ``out`` into NOISE_{t+1}, NOISE_{t+2}, ..., in place, and update ``slots``."""
     n = out.shape[0]
     combine_rows(t + 1, t + n, decay, scale, slots, t, out)
     for k in range(slots.shape[0]):
@@ -47,12 +48,12 @@ def combine_block(t: int, decay: Vector, scale: float, slots: Matrix, out: Matri
 
 
 class TreeNoise:
-    """NOISE_1, NOISE_2, ... of Algorithm 1, one call a step.
+    """NOISE_1, NOISE_2, ... of Algorithm 1, one call per step.
 
     Parameters
     ----------
     steps : int
-        T: how many steps there will be at most.
+        T, the maximum number of steps.
     dimension : int
         d, at least 1.
     alpha : float
@@ -60,21 +61,21 @@ class TreeNoise:
     scale : float
         Standard deviation of a node, at least 0, in units of the gradient.
     rng : Generator
-        Source of randomness. It belongs to this object from here on: numbers are drawn a block ahead, T*d in all.
+        Source of randomness. Do not use it elsewhere afterwards: this object draws T*d numbers from it, in blocks.
     fast : bool
-        Draw the same numbers by ``kernels.normal``, at 0.6 of the time; ``rng`` must be on SFC64. Evidence
-        is drawn by the library, so this is off unless it is asked for.
+        Draw the same numbers with ``kernels.normal``, in 0.6 of the time; ``rng`` must use SFC64. Off by default, as
+        evidence for the claims must be drawn by NumPy.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range, the state does not fit in memory, or ``fast`` has another source than SFC64.
+        If a number is out of range, the state does not fit in memory, or ``fast`` is used without SFC64.
 
     Notes
     -----
-    The state is ``floor(log2 T) + 1`` vectors and a block of at most ``max(AHEAD, d)`` numbers. It is never handed out:
-    what ``step`` returns is a copy, so nobody can change the noise to come. The same generator gives the same numbers
-    as ``noise_from_generator``, bit for bit.
+    The state is ``floor(log2 T) + 1`` vectors and a block of at most ``max(AHEAD, d)`` numbers. ``step`` returns
+    copies, so callers cannot change the state. The numbers are those of ``noise_from_generator`` with the same
+    generator, bit for bit.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class TreeNoise:
         self._rng = rng
         self._fast = fast
         if fast:
-            take_words(rng)  # refuses other sources
+            take_words(rng)  # raises ArgumentError for other generators than SFC64
         self._decay = decays(check.weight(alpha=alpha))
         self._slots = np.zeros((slot_count, dimension))
         self._block = np.empty((ahead, dimension))
@@ -97,11 +98,11 @@ class TreeNoise:
 
     @property
     def t(self) -> int:
-        """How many steps were taken."""
+        """Number of steps taken so far."""
         return self._drawn - self._rows + self._row
 
     def step(self, out: Vector | None = None) -> Vector:
-        """Give the noise of the next step, shape (d,), in ``out`` if that is given; an ArgumentError after T steps."""
+        """Return the noise of the next step, shape (d,), in ``out`` if given; raise ArgumentError after T steps."""
         if self._row == self._rows:
             self._refill()
         row: Vector = self._block[self._row]

@@ -6,10 +6,10 @@ decay (1 - alpha)^{t - z} for a node [y, z]. Since COMPOSE(1, t) is COMPOSE(1, t
 
     NOISE_t = (1 - alpha)^lowbit(t) NOISE_{t - lowbit(t)} + zeta_t,        NOISE_0 = 0,
 
-where zeta_t is the Gaussian of the node that ends at t with length lowbit(t). Every step uses one node that no earlier
-step has used, so T Gaussian vectors make a run, and half of the paper's nodes are never used. The literal form is in
-``tree_noise.literal``; both agree on one tape, whose row t - 1 is zeta_t in units of
-the node's deviation.
+where zeta_t is the Gaussian of the node that ends at t with length lowbit(t). Every step uses exactly one node that no
+earlier step has used. So a run needs T Gaussian vectors, and half of the paper's nodes are never used. The literal form
+is in ``tree_noise.literal``. Both forms agree for the same tape, whose row t - 1 is zeta_t in units of the node's
+deviation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpverify.kernels.tape import fill_normal
 from dpverify.kernels.typing import Matrix, Tape, Vector
 from dpverify.kernels.vector import copy_into
 
-LEVELS = 63  # Entries of a table with one decay per level
+LEVELS = 63  # Length of a table with one decay per level
 
 BLOCK = 16384
 """Numbers drawn before they are combined: few enough to be still in a near cache, enough to write at a steady pace."""
@@ -33,7 +33,7 @@ BLOCK = 16384
 
 @kernel
 def decays(alpha: float) -> Vector:
-    """Give ``(1 - alpha)^(2^k)`` for each level k, shape (LEVELS,)."""
+    """Return ``(1 - alpha)^(2^k)`` for each level k, shape (LEVELS,)."""
     out, power = np.empty(LEVELS), 1.0 - alpha
     for k in range(out.shape[0]):
         out[k] = power
@@ -45,10 +45,10 @@ def decays(alpha: float) -> Vector:
 def next_noise(
     before: int, decay: float, past: Vector, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
 ) -> None:
-    """Turn zeta_t / scale, from place i of ``out`` on, into NOISE_t.
+    """Turn zeta_t / scale, which starts at index i of ``out``, into NOISE_t.
 
-    ``before`` is t - lowbit(t), and NOISE_before is at place p of ``past``, which is not read where ``before`` is 0.
-    Places and ``d`` are unsigned: they never count from the end, so that the loop can be vectorized.
+    ``before`` is t - lowbit(t), and NOISE_before starts at index p of ``past``, which is not read if ``before`` is 0.
+    Indices and ``d`` are unsigned, as a check for negative indices would prevent vectorization of the loop.
     """
     if before == 0:
         for j in range(d):
@@ -62,9 +62,9 @@ def next_noise(
 def next_two(
     decay: float, one_step: float, p: np.uint64, scale: float, out: Vector, i: np.uint64, d: np.uint64
 ) -> None:  # fmt: skip
-    """Do what ``next_noise`` does for an even t, and for t + 1, whose NOISE_before is NOISE_t, all in ``out``.
+    """Do what ``next_noise`` does for an even t and for t + 1, whose NOISE_before is NOISE_t, within ``out``.
 
-    At d = 10 what a row costs beside its numbers is more than they do.
+    At d = 10 the overhead of a call is larger than the time for the numbers of a row.
     """
     for j in range(d):
         noise = decay * out[p + j] + scale * out[i + j]
@@ -76,8 +76,8 @@ def next_two(
 def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
     """Turn zeta_t / scale, in the row of ``slots`` for the level of t, into NOISE_t in place.
 
-    ``slots`` (rows, d): row k is the last NOISE_s whose lowest bit is 2^k. NOISE_{t - lowbit(t)} is always among
-    them, because no step between shares its lowest bit. Shapes: ``decay`` (LEVELS,).
+    ``slots`` (rows, d): row k is NOISE_s of the last s whose lowest bit is 2^k. They always include NOISE_{t -
+    lowbit(t)}, because no later step before t has the same lowest bit. Shapes: ``decay`` (LEVELS,).
     """
     k = level(t)
     before = t - (1 << k)
@@ -88,10 +88,11 @@ def slot_noise(t: int, decay: Vector, scale: float, slots: Matrix) -> None:
 
 @kernel
 def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matrix, start: int, out: Matrix) -> None:
-    """Turn unit Gaussians into NOISE_t, in place, for the steps ``first <= t <= last``; earlier rows are done.
+    """Turn unit Gaussians into NOISE_t, in place, for the steps ``first <= t <= last``.
 
-    ``slots`` (n, d): row k is NOISE_s of the last s <= start whose lowest bit is 2^k. Not read where ``start`` is 0.
-    Shapes: ``decay`` (LEVELS,), ``out`` (n, d).
+    Row t - 1 - start of ``out`` is for step t; rows before ``first`` already contain NOISE. ``slots`` (n, d): row k is
+    NOISE_s of the last s <= start whose lowest bit is 2^k; not read if ``start`` is 0. Shapes: ``decay`` (LEVELS,),
+    ``out`` (n, d).
     """
     d = np.uint64(out.shape[1])
     t = first
@@ -113,7 +114,7 @@ def combine_rows(first: int, last: int, decay: Vector, scale: float, slots: Matr
 
 @kernel
 def stream_noise(tape: Tape, alpha: float, scale: float, out: Matrix) -> None:
-    """Write NOISE_1..NOISE_T into ``out`` from a tape, both (T, d); its row t - 1 is the node that ends at t."""
+    """Write NOISE_1..NOISE_T into ``out`` from a tape, both (T, d); tape row t - 1 is for the node that ends at t."""
     T, d = out.shape
     decay = decays(alpha)
     none = np.empty((0, d))
@@ -141,7 +142,7 @@ def draw_noise(rng: Generator, alpha: float, scale: float, out: Matrix) -> None:
 
 @kernel
 def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
-    """Do what ``draw_noise`` does, faster, from the state of an SFC64: the same numbers, bit for bit."""
+    """Do what ``draw_noise`` does, faster, from the state of an SFC64 generator: bit for bit the same numbers."""
     T, d = out.shape
     decay = decays(alpha)
     none = np.empty((0, d))
@@ -155,14 +156,14 @@ def draw_noise_from(words: Words, alpha: float, scale: float, out: Matrix) -> No
 
 @kernel
 def draw_noises_from(words: Words, alpha: float, scale: float, out: Matrix) -> None:
-    """Fill ``out``, shape (n, T, d), with n independent trajectories, one after the other from one SFC64."""
+    """Fill ``out``, shape (n, T, d), with n independent trajectories, drawn in turn from one SFC64 generator."""
     for i in range(out.shape[0]):
         draw_noise_from(words, alpha, scale, out[i])
 
 
 @kernel
 def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
-    """Write the unit Gaussians behind a trajectory into ``out``, shape (T, d): ``stream_noise`` backwards."""
+    """Write the unit Gaussians of a trajectory into ``out``, shape (T, d): the inverse of ``stream_noise``."""
     T, d = noise.shape
     decay = decays(alpha)
     for t in range(1, T + 1):
@@ -174,7 +175,7 @@ def whiten_into(noise: Matrix, alpha: float, scale: float, out: Matrix) -> None:
 
 
 def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | None = None) -> Matrix:
-    """NOISE_1..NOISE_T from a tape.
+    """Return NOISE_1..NOISE_T from a tape.
 
     Parameters
     ----------
@@ -185,8 +186,8 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
     scale : float
         Standard deviation of a node, at least 0, in units of the gradient.
     out : (T, d) array of float, optional
-        Receives the noise, and is returned; contiguous, and apart from the tape. A new array by default, whose pages
-        the system clears first: in repeated calls that may take twice as long as the noise.
+        Receives the noise, and is returned; contiguous, and not overlapping the tape. A new array by default. The
+        system clears the pages of a new array, which in repeated calls may take twice as long as computing the noise.
 
     Returns
     -------
@@ -196,8 +197,8 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the tape has a wrong shape or an entry that is not finite, or ``out`` cannot
-        receive the result.
+        If a number is out of range, the tape has a wrong shape or an entry that is not finite, or ``out`` cannot hold
+        the result.
 
     Notes
     -----
@@ -214,7 +215,7 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
 def noise_from_generator(
     rng: Generator, steps: int, dimension: int, *, alpha: float, scale: float, out: Matrix | None = None
 ) -> Matrix:
-    """NOISE_1..NOISE_T, with Gaussians drawn as they are needed.
+    """Return NOISE_1..NOISE_T, with Gaussians drawn as they are needed.
 
     Parameters
     ----------
@@ -233,7 +234,7 @@ def noise_from_generator(
     Raises
     ------
     ArgumentError
-        If a number is out of range, or the trajectory does not fit in memory, or ``out`` cannot receive it.
+        If a number is out of range, the trajectory does not fit in memory, or ``out`` cannot hold it.
     """
     steps = check.whole(1, steps=steps)
     dimension = check.whole(1, dimension=dimension)
@@ -259,12 +260,12 @@ def whiten(noise: Matrix, *, alpha: float, scale: float) -> Tape:
     noise : (T, d) array of float
         Row t - 1 is NOISE_t.
     alpha, scale
-        As in :func:`noise_from_tape`, but that the deviation must be above 0.
+        As in :func:`noise_from_tape`, but the deviation must be above 0.
 
     Returns
     -------
     (T, d) array of float
-        Independent standard Gaussians exactly if ``noise`` has the law that Algorithm 1's text says.
+        Independent standard Gaussians if and only if ``noise`` has the law that Algorithm 1 defines.
 
     Raises
     ------

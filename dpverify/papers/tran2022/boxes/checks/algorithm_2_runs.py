@@ -1,4 +1,4 @@
-"""Whole noisy runs of Algorithm 2's kernel against its box in plain arithmetic, from the definitions of section 4."""
+"""Check of whole noisy runs of Algorithm 2's kernel by plain arithmetic, from the definitions of section 4."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpverify.shared_types import Ordering
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-FAULTS = (  # what is wrong with the box that is followed: a kernel with that mistake would disagree with the right one
+FAULTS = (  # Faults of the plain arithmetic; a kernel with the same fault would disagree with the right arithmetic
     "the anchor before is the anchor",
     "Delta has the other sign",
     "the anchor is one step late",
@@ -37,7 +37,10 @@ OFF = 1e-10
 
 
 def _epochs_are_orders(schedule: Indices, n: int, ordering: Ordering) -> str:
-    """What is wrong with the examples of a run's epochs: each has every example, in a new order or in the same."""
+    """Return what is wrong with the order of a run's examples, or an empty string.
+
+    Every full epoch must visit each example once, in the same order as the others ("once") or in a new order ("fresh").
+    """
     epochs = [schedule[begin : begin + n] for begin in range(0, len(schedule), n)]
     if any(len(set(epoch.tolist())) != len(epoch) for epoch in epochs):
         return "an epoch has an example twice"
@@ -48,7 +51,7 @@ def _epochs_are_orders(schedule: Indices, n: int, ordering: Ordering) -> str:
 
 
 def _noisy_nodes(leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, without_r: bool) -> Nodes:
-    """The three families of nodes, each a sum over its steps, with the Gaussians of the box; leaves are (3, T, d)."""
+    """Return the three families of nodes with noise, each node a sum over its steps; leaves have shape (3, T, d)."""
     steps = leaves.shape[1]
     rows = {(int(y), int(z)): row for row, (y, z) in enumerate(node_intervals(steps))}
     families = np.zeros((3, len(rows), leaves.shape[2]))
@@ -65,7 +68,7 @@ def _noisy_nodes(leaves: Matrix, deviations: Vector, tape: Matrix, n: int, *, wi
 
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
-    """The kernel's iterates against Algorithm 2's lines: gradients, anchors, noisy nodes, Algorithm 4, the step."""
+    """Compare the kernel's iterates with Algorithm 2's lines: gradients, anchors, noisy nodes, Algorithm 4, update."""
     del statement
     n = int(point["N"])
     steps = int(point["T"])

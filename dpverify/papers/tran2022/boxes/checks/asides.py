@@ -1,4 +1,4 @@
-"""What the paper says in passing: the noise scales of the boxes, the nodes of a partial sum, two sensitivities."""
+"""Checks of minor claims: the noise scales of the boxes, the nodes of a partial sum, two sensitivities."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 Rule = Callable[[Point, Statement], Outcome]
 
 G = Fraction(1)
-CONSTANT = 1000  # Tried for an O(.) that hides one; what fails, fails with every other, for eta small enough
+CONSTANT = 1000  # Constant of an O(.); a claim that fails with it fails with every other, for small enough eta
 
 
 def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -41,7 +41,7 @@ def _scales(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _box_variance(point: Point, statement: Statement) -> Fraction:
-    """Square of 4 alpha G sigma sqrt(V): the sensitivity of the proof of Theorem 4 times sigma sqrt(V)."""
+    """Return the square of 4 alpha G sigma sqrt(V): the sensitivity of the proof of Theorem 4 times sigma sqrt(V)."""
     v = printed_v(int(point["N"]), int(point["T"]), int(point["depth"]))
     return (4 * point["alpha"] * point["G"] * point["sigma"]) ** 2 * v
 
@@ -52,7 +52,7 @@ def _ratios(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
-    """Variance v at which z moved^2/(2 v), a Gaussian's divergence of order z, is z rho^2/2: at z = 2."""
+    """Return the variance v for which a Gaussian's divergence of order z = 2, z moved^2/(2 v), is z rho^2/2."""
     return 2 * point["query_sensitivity"] ** 2 / (2 * (2 * point["rho"] ** 2 / 2))
 
 
@@ -63,7 +63,10 @@ def _full_batches(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _full_batch(constant: int) -> Rule:
-    """One example's gradients at two points a step apart, 2 L eta at most for two neighbours, over N."""
+    """Return a rule that compares 2 L eta/N with ``constant`` times L eta/N.
+
+    2 L eta is the largest change, between neighbours, of one example's gradient difference over a step.
+    """
 
     def holds(point: Point, statement: Statement) -> Outcome:
         moved = 2 * point["L"] * point["eta"] / point["N"]
@@ -84,7 +87,7 @@ def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
-    """The printed claim with the constant 1000: what is attained, whatever eta, against alpha eta N L."""
+    """Compare a sensitivity that is attained for every eta with the printed alpha eta N L times CONSTANT."""
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]
@@ -97,7 +100,7 @@ def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
 
 
 def _corrected_once(point: Point, *, first: int) -> Outcome:
-    """At most 2 alpha eta N L/(1 - (1-alpha)^N) + 2 alpha G (1-alpha)^(t-N); ``first`` 0 leaves the last term out."""
+    """Test the bound 2 alpha eta N L/(1 - (1-alpha)^N) + 2 alpha G (1-alpha)^(t-N); ``first`` 0 omits the last term."""
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]
@@ -108,7 +111,7 @@ def _corrected_once(point: Point, *, first: int) -> Outcome:
 
 
 def _corrected_fresh(point: Point, *, late: int) -> Outcome:
-    """At least 2 alpha G (1 - (1-alpha)^(N-1)) at the end of every epoch from the second on."""
+    """Test the lower bound 2 alpha G (1 - (1-alpha)^(N-1)) at the ends of epochs; ``late`` adds steps of decay."""
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]
@@ -118,7 +121,7 @@ def _corrected_fresh(point: Point, *, late: int) -> Outcome:
 
 
 def _corrected(point: Point, statement: Statement, *, first: int = 1, late: int = 0) -> Outcome:
-    """Correction by the order; faults are a first visit that is forgotten, and one more step of decay than there is."""
+    """Test the correction for the reading's order; faults: ``first`` 0 omits the first visit, ``late`` adds steps."""
     once = statement.reading["ordering"] == "once"
     return _corrected_once(point, first=first) if once else _corrected_fresh(point, late=late)
 

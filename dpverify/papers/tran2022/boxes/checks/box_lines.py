@@ -1,4 +1,4 @@
-"""Lines of the boxes against the definitions of the text: node sums, the update of Algorithm 1, Lemma 11's sequence."""
+"""Checks of lines of the boxes by the text's definitions: node sums, Algorithm 1's update, Lemma 11's sequence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _nodes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Combination:
-    """Sum of the box for one node: every step i with the present epoch q, that of z, or with one that is ``late``."""
+    """Return the box's sum for one node; all steps i use the epoch q of z, or an epoch ``late`` epochs earlier."""
     beta = to_value(1 - ALPHA)
     n = ordering.n_examples
     total = Combination({})
@@ -63,7 +63,7 @@ def _box_node(family: str, ordering: Ordering, y: int, z: int, late: int) -> Com
 
 
 def _node_sum(family: str, point: Point, statement: Statement, late: int = 0) -> Outcome:
-    """The box's node sum against the definition of section 4 and appendix E.1."""
+    """Compare the box's node sum with the definition of section 4 and appendix E.1."""
     n = int(point["N"])
     z = int(point["t"])
     y = z - 2 ** int(point["low_bits"]) + 1
@@ -94,7 +94,7 @@ def _steps(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
-    """g_t of the recursion with g_1 = grad F(w_1), against the sum that the paper or the correction gives."""
+    """Compare g_t of the recursion, g_1 = grad F(w_1), with the printed sum or the corrected one (``first_apart``)."""
     t = int(point["t"])
     alpha = point["alpha"]
     functions = paper_functions(Ordering("free", 3), alpha)
@@ -108,7 +108,7 @@ def _full_sequence(point: Point, *, first_apart: bool) -> Outcome:
 
 
 def _updated(point: Point, *, assigned: bool) -> Outcome:
-    """m-hat_t of Algorithm 4 in gradients, against m_t; an expression that is not assigned adds nothing to G-hat."""
+    """Compare m-hat_t of Algorithm 4, in gradients, with m_t; without assignment G-hat does not change in the loop."""
     n = int(point["N"])
     t = int(point["t"])
     nodes = (literal_output if assigned else printed_output)(t, n, ALPHA, GAMMA)
@@ -117,9 +117,9 @@ def _updated(point: Point, *, assigned: bool) -> Outcome:
 
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
-    """The kernel's iterates against Algorithm 1's last lines in plain arithmetic, noise included.
+    """Compare the kernel's iterates with Algorithm 1's last lines in plain arithmetic, including the noise.
 
-    The kernel takes the noise from a tape, or draws it itself: then it must be what the library draws from the seed.
+    The kernel takes the noise from a tape, or draws it. In the latter case it must be what NumPy draws from the seed.
     """
     n = int(point["N"])
     steps = int(point["T"])
@@ -156,7 +156,7 @@ def _planted_update(fault: str) -> Planted:
 
 
 def _variants(rule: Callable[..., Outcome], keyword: str) -> Callable[[Point, Statement], bool | Outcome | None]:
-    """Rule with a keyword that is False for what is printed and True for the correction."""
+    """Return a rule that passes False for ``keyword`` if the variant is printed, and True if it is corrected."""
     return of_variant(lambda p, _: rule(p, **{keyword: False}), lambda p, _: rule(p, **{keyword: True}))
 
 

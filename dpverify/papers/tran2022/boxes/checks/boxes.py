@@ -1,4 +1,4 @@
-"""The algorithm boxes taken at their word: loops, node ranges, anchors, and lines that cannot be run as printed."""
+"""Checks of the algorithm boxes taken literally: loops, node ranges, anchors, and lines that do not run as printed."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from dpverify.papers.tran2022.trees.tree_aggregation_bounds import aggregation_r
 CHECKS = PaperChecks("tran2022", __name__)
 
 Points = Callable[[Budget], Iterable[dict[str, Any]]]
-BoxRule = Callable[[Point, Any], Outcome]  # From a point and what a line says
+BoxRule = Callable[[Point, Any], Outcome]  # Arguments: a point, and the parameter that represents a line
 
 WIDEST = {"smoke": 40, "standard": 120, "full": 300}
 
 
 def _runs(letter: str) -> Points:
-    """All runs of up to WIDEST steps with up to 9 examples, and long ones."""
+    """Return a function that yields all runs of up to WIDEST steps with up to 9 examples, and three long runs."""
 
     def points(budget: Budget) -> Iterable[dict[str, Any]]:
         for steps in range(1, WIDEST[budget.name] + 1):
@@ -59,7 +59,7 @@ def _last_steps(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _loop(point: Point, ends: tuple[int, int]) -> Outcome:
-    """Whether the loops go through t = 1 .. T once each in order, epoch q having the steps qN + 1 .. (q+1)N."""
+    """Test whether the loops visit t = 1 .. T once each in order, with steps qN + 1 .. (q+1)N in epoch q."""
     n = int(point["N"])
     steps = int(point["T"])
     visited = list(box_indices.epoch_loop(steps, n, ends[0], n + ends[1]))
@@ -74,7 +74,7 @@ def _a_largest(point: Point, as_remainder: bool) -> Outcome:
 
 
 def _recursion(point: Point, skip: int) -> Outcome:
-    """Whether the intervals follow on one another from a to b."""
+    """Test whether the intervals are consecutive from a to b."""
     a = int(point["a"])
     b = int(point["b"])
     expected = a
@@ -99,7 +99,7 @@ def _node_range(point: Point, without_top: bool) -> Outcome:
 
 
 def _delta_available(point: Point, first: int) -> Outcome:
-    """Whether every Delta node of the windows begins after step N and ends by step t."""
+    """Test whether every Delta node of the windows begins after step N and ends by step t."""
     n = int(point["N"])
     t = int(point["t"])
     for a, b in box_indices.windows_read(t, n, first):
@@ -134,7 +134,7 @@ def _loop_windows(point: Point, first: int) -> Outcome:
 
 
 def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
-    """Whether the anchor exists, is the iterate at the epoch's first step, and is known at every step of the epoch."""
+    """Test whether the anchor exists, is the epoch's first iterate, and is known at every step of the epoch."""
     epochs = cast(box_indices.Epochs, statement.reading["epochs"])
     n = int(point["N"])
     q = int(point["q"])
@@ -156,7 +156,7 @@ def _anchor(point: Point, statement: Statement, shift: int = 0) -> Outcome:
 
 
 def _order_exists(point: Point, ahead: bool) -> Outcome:
-    """Whether the lines of a run of t steps can be done in some order."""
+    """Test whether the lines of a run of t steps can be executed in some order."""
     try:
         order = list(graphlib.TopologicalSorter(box_indices.dependencies(int(point["t"]), ahead=ahead)).static_order())
     except graphlib.CycleError as error:
@@ -165,7 +165,7 @@ def _order_exists(point: Point, ahead: bool) -> Outcome:
 
 
 def _noise_named(point: Point, drawn: str) -> Outcome:
-    """Whether the noise that Algorithm 5 adds to f_i has been drawn under its name."""
+    """Test whether the noise zeta_i that Algorithm 5 adds to f_i has been drawn under this name."""
     drawn_names = {"zeta_1"}
     for i in range(2, int(point["K"]) + 1):
         drawn_names.add(drawn.replace("_i", f"_{i}"))
@@ -175,7 +175,7 @@ def _noise_named(point: Point, drawn: str) -> Outcome:
 
 
 def _all_queries(point: Point, amended: bool) -> Outcome:
-    """K queries that all touch example 1: their number against V = |IN(1)|, and what Theorem 10 makes of V."""
+    """Compare the divergence of K queries that all use example 1 with Theorem 10's bound for V = |IN(1)|."""
     n = int(point["N"])
     queries = int(point["queries"])
     counted = queries if amended else min(n, queries)
@@ -189,7 +189,7 @@ def _all_queries(point: Point, amended: bool) -> Outcome:
 
 
 def _grid(**ranges: Iterable[int]) -> Points:
-    """Grid of integers, of which the last changes first."""
+    """Return a function that yields a grid of integer points; the last coordinate changes fastest."""
     names, values = list(ranges), [list(numbers) for numbers in ranges.values()]
     return lambda _: (dict(zip(names, numbers, strict=True)) for numbers in product(*values))
 
@@ -206,7 +206,11 @@ def _line(
     printed: Any = None,
     meets: Mapping[str, Property] | None = None,
 ) -> RuleCheck:
-    """Check a line by a rule that takes what it says, and what it says wrongly; ``printed`` where it is corrected."""
+    """Return the check of a line by a rule with a parameter that represents the line.
+
+    ``correct`` is the parameter of the right line and ``wrong`` that of the planted fault. ``printed`` is the parameter
+    of the printed line if the statement corrects it.
+    """
 
     def of(saying: Any) -> Rule:
         return lambda point, _: rule(point, saying)

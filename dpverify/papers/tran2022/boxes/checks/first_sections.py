@@ -1,4 +1,4 @@
-"""What sections 1, 2 and 4 say of noise on sums: on every vector, on a tree, and on gradients of the whole data set."""
+"""Checks of claims of sections 1, 2 and 4 about noise on sums: per vector, on a tree, and on full-batch gradients."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ WHOLE_PATH = {
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-EACH = 4  # section 2, corrected: deviation 4 G sqrt(log(1/delta))/epsilon
-HIDDEN = 100  # what O~ may hide in section 4, besides the square of log2(2 t) and the root of log(1/delta)
+EACH = 4  # Section 2, corrected: the deviation is EACH G sqrt(log(1/delta))/epsilon
+HIDDEN = 100  # Constant allowed for O~ in section 4, besides the square of log2(2 t) and the root of log(1/delta)
 
 
 def _vectors(_: Budget) -> Iterator[dict[str, int | Fraction]]:
-    """An epsilon that is too large, for several constants; then the corrected range."""
+    """Yield points with too large an epsilon for several constants, then points of the corrected range."""
     for constant in (EACH, 100, 10**4):
         yield {"constant": constant, "epsilon": 6 * constant**2, "delta": Fraction(1, 10)}
     for k in (1, 3, 6, 12):
@@ -54,7 +54,7 @@ def _vectors(_: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 
 def _one_vector(point: Point, statement: Statement, share: Fraction = Fraction(1)) -> Outcome:
-    """The exact delta of one vector of norm at most G with the deviation constant*G*sqrt(log(1/delta))/epsilon."""
+    """Compare with delta the exact delta of one vector for the deviation constant*G*sqrt(log(1/delta))/epsilon."""
     epsilon = ball(point["epsilon"])
     delta = ball(point["delta"])
     root = (1 / delta).log().sqrt()
@@ -63,28 +63,29 @@ def _one_vector(point: Point, statement: Statement, share: Fraction = Fraction(1
 
 
 def _partial_sum(point: Point, statement: Statement) -> Exact:
-    """Deviation of the noise of a partial sum: every node has log2(t) sigma."""
+    """Return the deviation of the noise of a partial sum, in which every node has the deviation log2(t) sigma."""
     nodes = count_nodes("b", "a")(point, statement)
     return to_exact(ball(nodes).sqrt() * ball(point["t"]).log() / arb(2).log() * ball(point["sigma"]))
 
 
 def _long_runs(_: Budget) -> Iterator[dict[str, int | Fraction]]:
-    """Straight runs with L eta t at most G = L = 1: a long one for each N, shorter ones, and one with delta near 1."""
+    """Yield straight runs with L eta t at most G = L = 1: long ones, shorter ones, and one with delta near 1."""
     for n, t in ((1000, 2**24), (1, 2**24), (1000, 2**40), (10, 2), (1000, 1000)):
         yield {"N": n, "t": t, "eta": Fraction(1, t), "epsilon": 1, "delta": Fraction(1, 10**6)}
     yield {"N": 10, "t": 100, "eta": Fraction(1, 100), "epsilon": Fraction(1, 125), "delta": 1 - Fraction(1, 1000)}
 
 
 def _reach(point: Point) -> arb:
-    """What any private estimate of g_t - g_1 errs by on one of two neighbours, in expectation."""
-    # Two data sets whose sums are 2 L eta (t-1)/N apart: an estimate that is nearer than half of that to each, but with
-    # the chance x, has 1 - x <= exp(epsilon) x + delta, and errs by x times that half.
+    """Return a lower bound on the expected error of any private estimate of g_t - g_1 on one of two neighbours."""
+    # On the two data sets the differences are 2 L eta (t-1)/N apart. Suppose that on each an estimate is off by at
+    # least half of that distance with probability at most x. Then privacy gives 1 - x <= exp(epsilon) x + delta. So for
+    # the smallest such x, the expected error on one of the two is at least x times half of the distance.
     far = ball(point["eta"] * (point["t"] - 1) / point["N"])
     return far * (1 - ball(point["delta"])) / (1 + ball(point["epsilon"]).exp())
 
 
 def _small_error(point: Point, statement: Statement) -> Outcome:
-    """The least error against 100 eta/(N epsilon), times logarithms."""
+    """Compare the lower bound on the error with HIDDEN times eta/(N epsilon), times logarithms."""
     logs = (arb(2) * ball(point["t"])).log() / arb(2).log()
     size = ball(point["eta"] / (point["N"] * point["epsilon"])) * HIDDEN * logs**2
     allowed = size * (1 / ball(point["delta"])).log().sqrt()
@@ -95,7 +96,7 @@ def _small_error(point: Point, statement: Statement) -> Outcome:
 
 
 def _plain_noise(point: Point, statement: Statement, share: Fraction = Fraction(1)) -> Outcome:
-    """Noise on g_1 and on each difference: the exact delta of all of them, with the corrected error."""
+    """Test the corrected error and the exact delta of independent noise on g_1 and on each difference."""
     n, t, epsilon, delta = (point[name] for name in ("N", "t", "epsilon", "delta"))
     unit = ball(share * 8 / (n * epsilon)) * (1 / ball(delta)).log().sqrt()
     first = unit

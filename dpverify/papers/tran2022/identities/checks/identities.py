@@ -1,7 +1,7 @@
-"""Equations 1 to 3, 8 and 9, Lemma 17 and its proof, the recursions: by coefficients, under each ordering.
+"""Checks of vector identities: equations 1 to 3, 8 and 9, Lemma 17 and its proof, and the recursions.
 
-``IdentityCheck`` compares the coefficients of every gradient on both sides of a vector identity, exactly, over runs of
-many sizes.
+``IdentityCheck`` compares the coefficients of every gradient on both sides of a vector identity, exactly, under each
+ordering, for runs of many sizes.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ Size = Mapping[str, int]  # Values of the integer symbols: N, T or t, window
 Functions = Callable[[Statement, Size, Fraction], Sequence[Mapping[str, Function]]]
 """From a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
 
-PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))  # Points (alpha, gamma) easy to read
+PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))  # Readable points (alpha, gamma)
 
-HEIGHT = 4095  # No integer coefficient of an identity of up to ``MOST_EPOCHS`` epochs reaches it: NOTES_identities.md
+HEIGHT = 4095  # Larger than all integer coefficients of identities of up to MOST_EPOCHS epochs: NOTES_identities.md
 
-MOST_EPOCHS = 16  # Longer runs are looked at where numbers are plain only
+MOST_EPOCHS = 16  # Longer runs are compared at the points PLAIN only
 
-_Seen = tuple[dict[str, Fraction], Outcome]  # A point, and what was found there
+_Seen = tuple[dict[str, Fraction], Outcome]  # A point, and the outcome there
 
 
 @dataclass(frozen=True)
 class IdentityFault:
-    """A planted fault."""
+    """A planted fault in a vector identity."""
 
-    name: str  # what is wrong, shortly and in words
-    text: str
-    rhs: str = ""  # A right side, in which ``printed`` stands for the printed one; empty where the fault is elsewhere
-    # text of the right side, as the formula language writes it, and what stands there instead
+    name: str  # short name
+    text: str  # description
+    rhs: str = ""  # wrong right side, in which ``printed`` means the printed one; empty if the fault is elsewhere
+    # a part of the right side, in the formula language, and its wrong replacement
     change: tuple[str, str] = ("", "")
     functions: Functions | None = None  # functions with a fault
-    at_declared_size: bool = False  # whether it is the smallest fault that the check says it sees
-    ordering: str = ""  # the only ordering under which it is a fault; empty for all
+    at_declared_size: bool = False  # whether it is the smallest fault that the check claims to detect
+    ordering: str = ""  # the only ordering under which it is a fault; empty if it is one under all orderings
 
     def applies(self, statement: Statement) -> bool:
-        """Whether it is a fault under the statement's reading; a corrected side may not have the text to be changed."""
+        """Return whether it is a fault under the statement's reading, and a corrected side has the text to change."""
         absent = (
             statement.variant == "amended"
             and statement.rhs is not None
@@ -63,7 +63,7 @@ class IdentityFault:
         return self.ordering in {"", statement.reading.get("ordering", "")} and not absent
 
     def statement(self, statement: Statement) -> Statement:
-        """Statement with the planted right side."""
+        """Return the statement with the wrong right side."""
         if self.rhs:
             return Planted(self.name, rhs=self.rhs).statement(statement)
         old, new = self.change
@@ -79,22 +79,22 @@ class IdentityFault:
 class IdentityCheck(Check):
     """Decide a vector identity at every size of a finite set, for all alpha and gamma at once."""
 
-    # sizes for a budget, small ones first; those outside the statement's domain are passed over
+    # sizes for a budget, small ones first; sizes outside the statement's domain are skipped
     sizes: Callable[[Budget], Iterable[Size]] = field(kw_only=True)
-    # the paper's functions, under each convention that the paper leaves open: the statement holds where it holds under
-    # all of them, and fails where it fails under all
+    # the paper's functions under each convention that the paper leaves open. The statement holds if it holds under all
+    # of them, and fails if it fails under all of them.
     functions: Functions = field(kw_only=True)
-    faults: Sequence[IdentityFault] = field(kw_only=True)  # what the check must refute
+    faults: Sequence[IdentityFault] = field(kw_only=True)  # faults that the check must refute
     region: str = field(default="", kw_only=True)  # the sizes in words
 
     method: ClassVar[Method] = "exhaustive"
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether both sides are formulas."""
+        """Return whether both sides are formulas."""
         return statement.lhs is not None and statement.rhs is not None
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared cost in core seconds."""
         return {"smoke": 0.15, "standard": 3.0}.get(context.budget.name, 20.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
@@ -125,7 +125,7 @@ class IdentityCheck(Check):
         )
 
     def _neighbour(self, context: Context) -> ControlResult:
-        """Compare the left side with itself at the first points."""
+        """Compare the left side with itself at the first points, as a true statement that must not be refuted."""
         same = replace(context.statement, rhs=context.statement.lhs)
         compared = list(islice(self._go_through(context, same, self.functions), MOST_POINTS))
         refuted = not all(outcome.ok is True for _, outcome in compared)
@@ -159,7 +159,7 @@ class IdentityCheck(Check):
 
 
 def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
-    """Plain values of (alpha, gamma), and for short runs the point that stands for all of them."""
+    """Yield the points PLAIN (alpha, gamma), and for short runs a Kronecker point, which decides for all values."""
     yield from PLAIN
     steps = max(size.get("T", 1), size.get("t", 1))
     epochs = -(-steps // size.get("N", steps))
@@ -168,7 +168,7 @@ def _weights(size: Size) -> Iterator[tuple[Fraction, Fraction]]:
 
 
 def _compare(statement: Statement, point: Point, conventions: Sequence[Mapping[str, Function]]) -> Outcome:
-    """Compare both sides under each convention; those that agree about the answer decide it."""
+    """Compare both sides under each convention; the outcome is undecided unless all conventions agree."""
     outcomes = [_compare_once(statement, point, functions) for functions in conventions]
     if all(outcome.ok for outcome in outcomes):
         return outcomes[0]
@@ -184,14 +184,14 @@ def _compare_once(statement: Statement, point: Point, functions: Mapping[str, Fu
 
 
 def _counterexamples(violations: list[_Seen]) -> list[Counterexample]:
-    """The first violation, and the first that is away from every boundary."""
+    """Return the first violation, and the first one that is not a boundary case."""
     chosen: list[tuple[CounterexampleKind, _Seen]] = [("smallest", violation) for violation in violations[:1]]
     chosen += [("interior", violation) for violation in violations if _inside(violation[0])][:1]
     return [counterexample(kind, as_probe(point, violation)) for kind, (point, violation) in chosen]
 
 
 def _inside(point: Point) -> bool:
-    """Three examples or more, a last epoch that is cut, weights that are not equal."""
+    """Test for an interior point: at least 3 examples, at least 2 epochs and a part of one, and alpha != gamma."""
     steps = point.get("T", point.get("t", Fraction(0)))
     n = point.get("N")
     cut = steps >= 3 if n is None else n >= 3 and steps >= 2 * n and steps % n != 0
@@ -200,13 +200,13 @@ def _inside(point: Point) -> bool:
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-LONGEST = {"smoke": 9, "standard": 12, "full": 18}  # Runs gone through for every N up to MOST_EXAMPLES
+LONGEST = {"smoke": 9, "standard": 12, "full": 18}  # All runs of up to this length, for every N up to MOST_EXAMPLES
 
 LONGEST_TEXT = "{smoke} (smoke), {standard} (standard) or {full} (full budget)".format(**LONGEST)
 
 MOST_EXAMPLES = 4
 
-LARGE = {  # Sizes (N, T) beyond toys: T not a multiple of N, N no power of two, and both
+LARGE = {  # Larger sizes (N, T); T is not a multiple of N, and N is not a power of two
     "smoke": ((7, 60),),
     "standard": ((7, 60), (12, 131)),
     "full": ((7, 60), (12, 131), (100, 1023)),
@@ -214,7 +214,7 @@ LARGE = {  # Sizes (N, T) beyond toys: T not a multiple of N, N no power of two,
 
 
 def _runs(letter: str) -> Callable[[Budget], Iterable[Size]]:
-    """Sizes of N and of the last step, which the statement calls t or T."""
+    """Return a function that yields sizes of N and of the last step, which the statement calls t or T."""
 
     def sizes(budget: Budget) -> Iterable[Size]:
         for steps in range(1, LONGEST[budget.name] + 1):
@@ -227,43 +227,43 @@ def _runs(letter: str) -> Callable[[Budget], Iterable[Size]]:
 
 
 def _windows(budget: Budget) -> Iterable[Size]:
-    """The same with the number of a window."""
+    """Yield the sizes of ``_runs`` with window numbers."""
     for size in _runs("T")(budget):
         for window in sorted({1, 2, 3, size["T"] // size["N"]}):
             yield {**size, "window": window}
 
 
 def _steps(budget: Budget) -> Iterable[Size]:
-    """Sizes of a statement that knows no epochs."""
+    """Yield sizes for a statement without epochs."""
     yield from ({"t": t} for t in range(1, 3 * LONGEST[budget.name]))
     yield {"t": 255}
 
 
 def _functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
-    """Functions under the statement's ordering, with epochs {qN + 1, .., (q+1)N} and with {qN, .., qN + N - 1}."""
+    """Return the functions under the statement's ordering, for epochs qN + 1 .. (q+1)N and qN .. qN + N - 1."""
     n = size.get("N", 3)
     ordering = statement.reading.get("ordering", "fresh")
-    if ordering == "once" or n == 1:  # one example leaves no choice
+    if ordering == "once" or n == 1:  # with one example all orders are the same
         orders = [Ordering("once", n, 1), Ordering("once", n, 0)]
-    else:  # whatever the order; and one order of many, for a counterexample
+    else:  # "free" proves a statement for every order, and "reversed" is one order that can give a counterexample
         orders = [Ordering("free", n, 1), Ordering("free", n, 0), Ordering("reversed", n, 1)]
     return [paper_functions(order, alpha) for order in orders]
 
 
 def _swapped(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
-    """Planted fault: one epoch exchanges two examples."""
+    """Return functions with a planted fault: one epoch exchanges two examples."""
     return [paper_functions(Ordering("swapped", size.get("N", 3)), alpha)]
 
 
 def _anchor_off(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
-    """Planted fault: Delta subtracts the gradient at the anchor of the epoch before last."""
+    """Return functions with a planted fault: Delta subtracts the gradient at the anchor of two epochs before."""
     once = _functions(statement, size, alpha)[0]
     n = size.get("N", 3)
     return [{**once, "Delta_win": lambda a, b: once["G_win"](a, b) - once["G_win"](a - 2 * n, b - 2 * n)}]
 
 
 def _full_functions(statement: Statement, size: Size, alpha: Fraction) -> Sequence[Mapping[str, Function]]:
-    """Functions of Lemma 11's proof, for both values of g_1 and of w_0 that can be read into it."""
+    """Return the functions of Lemma 11's proof, for both possible readings of g_1 and both of w_0."""
     order = Ordering("free", 3)
     return [
         paper_functions(order, alpha, full_start=start, before_first=before)
@@ -297,7 +297,7 @@ LAST_LEFT_OUT = IdentityFault("window-left-out", "the sum over i stops at q - 2"
 
 
 def _windows_identity(claim: str, letter: str, *faults: IdentityFault) -> IdentityCheck:
-    """Check of a statement about windows."""
+    """Return the check of a statement about windows."""
     return IdentityCheck(
         claim,
         "coefficients",
@@ -310,7 +310,7 @@ def _windows_identity(claim: str, letter: str, *faults: IdentityFault) -> Identi
 
 
 def _step_identity(claim: str, gradient: str, *faults: IdentityFault) -> IdentityCheck:
-    """Check of a statement about steps, without windows."""
+    """Return the check of a statement about steps, without windows."""
     full = claim.startswith("lemma-11")
     return IdentityCheck(
         claim,

@@ -1,4 +1,4 @@
-"""The momentum as a sum of nodes: section 3's tree, Algorithm 4, and the recursion that replaces it."""
+"""Checks of the momentum as a sum of nodes: section 3's tree, Algorithm 4, and the recursion that replaces it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from dpverify.symbolic.exact.numbers import ONE, ZERO, Value, to_value
 CHECKS = PaperChecks("tran2022", __name__)
 
 LONGEST = {"smoke": 9, "standard": 16, "full": 24}
-HEIGHT = 4095  # As in identity_check: no integer coefficient reaches it
+HEIGHT = 4095  # Larger than all integer coefficients, as in ``identities.checks.identities``
 
 PLAIN = Fraction(1, 2), Fraction(1, 2)
 FORGETFUL = Fraction(1), Fraction(1, 2)
@@ -50,14 +50,14 @@ def _prefixes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _node_ends(budget: Budget) -> Iterable[dict[str, Any]]:
-    """The last steps of the nodes that make up each prefix."""
+    """Yield the points of ``_prefixes`` with the last step of each node of the prefix."""
     for point in _prefixes(budget):
         for _, z in compose_intervals(1, point["t"]):
             yield {**point, "node_end": z}
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """(N, t, alpha, gamma): small ones at plain weights and at the one that stands for all, then large ones."""
+    """Yield small runs with simple weights and a Kronecker point, which decides for all weights, then large runs."""
     for t in range(1, LONGEST[budget.name] + 1):
         for n in range(1, 5):
             every = kronecker_point(t + 1, t // n + 1, HEIGHT)
@@ -68,7 +68,7 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Outcome:
-    """m_t against the sum over COMPOSE(1, t); ``decay_to`` is the column of [y, z] that the decay reaches back to."""
+    """Compare m_t with the sum over COMPOSE(1, t); the decay of node [y, z] is from z (``decay_to`` 1) or y (0)."""
     t = int(point["t"])
     alpha = point["alpha"]
     functions = paper_functions(Ordering("free", 3), alpha)
@@ -82,7 +82,7 @@ def _tree_momentum(point: Point, statement: Statement, decay_to: int = 1) -> Out
 
 
 def _noise(point: Point, weight: Value = ONE) -> Outcome:
-    """Coefficient of a node's noise in NOISE_t of Algorithm 1, against the weight that the statement gives all."""
+    """Compare the coefficient of a node's noise in NOISE_t of Algorithm 1 with the weight in the statement."""
     t = int(point["t"])
     z = int(point["node_end"])
     beta = to_value(1 - point["alpha"])
@@ -101,9 +101,10 @@ def _sizes(point: Point) -> tuple[int, int, Fraction, Fraction]:
 
 
 def _output(point: Point, statement: Statement, output: Callable[..., Combination] = literal_output) -> Outcome:
-    """m_hat_t of Algorithm 4 in gradients, against m_t, or against m_t and what fresh permutations leave over.
+    """Compare m_hat_t of Algorithm 4, in gradients, with m_t, or with the corrected right side ``m_t + left_over``.
 
-    Under one permutation the printed box is taken as it stands. Under fresh ones it is refuted even when repaired.
+    Under one permutation the printed variant uses the printed algorithm. Under fresh permutations it uses the repaired
+    algorithm, which is refuted as well.
     """
     n, t, alpha, gamma = _sizes(point)
     if statement.variant == "printed" and statement.reading["ordering"] == "once":
@@ -124,7 +125,7 @@ def _output(point: Point, statement: Statement, output: Callable[..., Combinatio
 
 
 def _delta_off(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
-    """Planted fault: Delta of the latest window with the weight 1 instead of 1 - gamma."""
+    """Return m_hat_t with a planted fault: Delta of the latest window has the weight 1 instead of 1 - gamma."""
     nodes = literal_output(t, n, alpha, gamma)
     if t < 2 * n:
         return nodes
@@ -133,7 +134,7 @@ def _delta_off(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
 
 
 def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
-    """The recursion's m_hat_t against Algorithm 4's, node by node."""
+    """Compare m_hat_t of the recursion with that of Algorithm 4, node by node."""
     n, t, alpha, gamma = _sizes(point)
     return compare_coefficients(
         streaming_outputs(t, n, alpha, gamma, fault=fault)[-1], literal_output(t, n, alpha, gamma), in_words
@@ -141,10 +142,10 @@ def _streams(point: Point, statement: Statement, fault: str = "") -> Outcome:
 
 
 def _has_mean_zero(difference: Combination, ordering: Ordering) -> bool:
-    """Whether the coefficients add up to 0 at each anchor, none of which is later than the epoch that draws.
+    """Return whether the coefficients at each anchor sum to 0, and no anchor is later than the epoch of the example.
 
-    Such an anchor is independent of the order of that epoch, so that every gradient there has the full gradient as its
-    mean. The steps all draw different examples here, numbered like the steps.
+    Such an anchor is independent of the order of the epoch, so that the mean of a gradient there is the full gradient.
+    Under the ordering "free" the number of an example is its step.
     """
     sums: dict[int, Value] = {}
     for (_, epoch, step), value in ((name, value) for name, value in difference.terms.items() if len(name) == 3):
@@ -155,13 +156,13 @@ def _has_mean_zero(difference: Combination, ordering: Ordering) -> bool:
 
 
 def _latest_twice(t: int, n: int, alpha: Fraction, gamma: Fraction) -> Combination:
-    """Planted fault: one node of the latest window is taken once too often, with the weight gamma."""
+    """Return m_hat_t with a planted fault: one node of the latest window is added again with the weight gamma."""
     extra = Combination({("G", t, t): to_value(gamma)}) if t >= n else Combination({})
     return literal_output(t, n, alpha, gamma) + extra
 
 
 def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outcome:
-    """Run the kernel of Algorithm 4 on every node by itself: its coefficients against the algebra's, to 1e-12."""
+    """Compare the kernel's coefficient of every node, from runs on unit vectors, with the exact one, to 1e-12."""
     n, t, alpha, gamma = _sizes(point)
     rows = reconstruct_nodes.node_intervals(t)
     unit = np.eye(len(rows))
@@ -178,7 +179,7 @@ def _kernel(point: Point, statement: Statement, gamma_off: float = 0.0) -> Outco
 
 
 def _kernel_runs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Sizes at which every node's coefficient fits in memory."""
+    """Yield sizes for which the coefficients of all nodes fit in memory."""
     for n, t in [(1, 7), (2, 9), (3, 20), (5, 34), (8, 64), *([(7, 100)] if budget.name != "smoke" else [])]:
         yield {"N": n, "t": t, "alpha": Fraction(1, 4), "gamma": Fraction(1, 3)}
 
@@ -189,7 +190,7 @@ def _intervals(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _covered(point: Point, statement: Statement, fewer: int = 0) -> Outcome:
-    """A disjoint union of dyadic intervals inside [a, b], 2 log2(1 + n/2) of them at most for n steps."""
+    """Test whether COMPOSE covers the n steps of [a, b] by at most 2 log2(1 + n/2) disjoint dyadic intervals."""
     a = int(point["a"])
     b = int(point["b"])
     nodes = compose_intervals(a, b)
