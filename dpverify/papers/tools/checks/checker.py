@@ -155,7 +155,7 @@ class FloorsNothing(k.Scope):  # type: ignore[misc]  # the checker has no types
 
 
 class SmallerOfTwo(k.Scope):  # type: ignore[misc]  # the checker has no types
-    """A fault: max(a, b) drops the larger argument, if known, and keeps the smaller."""
+    """A fault: max(a, b) = min(a, b)."""
 
     def maximum(self, values: list[Form]) -> Form:
         """Return minus the maximum of the negated values, their minimum."""

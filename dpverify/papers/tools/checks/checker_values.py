@@ -65,7 +65,7 @@ def same(left: Value, right: Value) -> bool:
 
 
 def sign(number: Value) -> int:
-    """Return the sign of a value; raise Undecided if its ball contains 0 and other numbers."""
+    """Return the sign of a value; raise Undecided if its ball contains 0."""
     if isinstance(number, Fraction):
         return (number > 0) - (number < 0)
     if number > 0:

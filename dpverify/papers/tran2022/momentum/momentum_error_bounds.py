@@ -165,7 +165,7 @@ class ErrorRun:
 
     n_examples: int  # N and T
     steps: int
-    alpha: Fraction  # weights and length of a step; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2
+    alpha: Fraction  # weights and step length; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2
     gamma: Fraction
     eta: Fraction
     sigma: Fraction  # noise multiplier and V of Algorithm 1

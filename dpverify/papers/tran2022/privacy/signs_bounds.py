@@ -55,5 +55,5 @@ def sign_divergence(law: SignLaw, order: Fraction) -> arb:
 
 
 def sign_delta(law: SignLaw, epsilon: Fraction) -> arb:
-    """Give a lower bound on the delta of the published iterates: P(down) - exp(epsilon) Q(down)."""
+    """Return a lower bound on the delta of the published iterates: P(down) - exp(epsilon) Q(down)."""
     return law.changed - ball(epsilon).exp() * law.unchanged

@@ -91,7 +91,7 @@ def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fra
         total: Value = ZERO
         for epoch in range(q + 1):
             late = weights[q - epoch] if r else (ZERO, ZERO)  # window q - epoch + 1: the first r steps of the epoch
-            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)  # window q - epoch: the others
+            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)  # window q - epoch: the other steps
             total = total + _of_epoch(late, early, sums, n_examples, spreads(epoch))
         return to_exact(to_value(alpha) ** 2 * total * n_examples / (n_examples - 1))
 

@@ -231,7 +231,7 @@ PROBLEM = (
 
 def _signs(tightened: Fraction) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        """Whether the published sign alone stays within the printed guarantee."""
+        """Test whether the published sign alone stays within the printed guarantee."""
         T = int(point["T"])
         law = sign_law(T, int(point["N"]), point["alpha"], point["sigma"], depth_value(statement, T))
         if statement.quantity == "renyi_divergence":

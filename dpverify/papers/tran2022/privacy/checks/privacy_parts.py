@@ -91,7 +91,7 @@ CHECKS.add(
 
 
 CONSTANT: Final = 7  # Section 2, corrected: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon
-NOT_PRIVATE: Final = [  # constant, t, epsilon: for every constant an epsilon that is too large; a tree without noise
+NOT_PRIVATE: Final = [  # constant, t, epsilon: too large an epsilon for each constant; a tree without noise
     (CONSTANT, 2, 32),
     *((constant, 4, 6 * constant**2) for constant in (CONSTANT, 100, 10**4, 10**6)),
     (CONSTANT, 1, 1),

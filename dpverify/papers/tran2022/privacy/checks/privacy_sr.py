@@ -114,7 +114,7 @@ USED: Mapping[str, tuple[int, ...]] = {  # The sums, of five, that a record cove
     "theorem-8-family-r": (4,),
 }
 
-UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides are proportional to z/sigma^2; G is large, L decides
+UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides scale with z/sigma^2; G is large so that L decides
     "z": (2, 2),
     "sigma": (1, 1),
     "eta": ("1/1000", 1),
@@ -212,7 +212,7 @@ def _defined(claim: str, share: int) -> Rule:
 
 def _groups(all_groups: bool) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        """Whether each released node is in exactly one of the three groups."""
+        """Test whether each released node is in exactly one of the three groups."""
         T = int(point["T"])
         N = int(point["N"])
         for family, start, end in tape_layout(N, T).tolist():

@@ -77,7 +77,7 @@ def momentum_divergence(point: Point, statement: Statement) -> arb:
 
 
 def momentum_delta(point: Point, statement: Statement) -> arb:
-    """Give the exact delta of Algorithm 1's released nodes."""
+    """Return the exact delta of Algorithm 1's released nodes."""
     return delta_of(momentum_mu2(point, statement), value_of(statement, point, "epsilon"))
 
 
@@ -122,7 +122,7 @@ def _sums(steps: int, examples: int, alpha: Fraction, pattern: Pattern, nodes: N
 
 
 def squares(weights: Weights, point: Point, ordering: Ordering, nodes: Nodes, used: Sequence[int]) -> Value:
-    """Give mu^2 sigma^2 of the families ``used``, for the pattern that makes it largest."""
+    """Return mu^2 sigma^2 of the families ``used``, for the pattern that makes it largest."""
     T = int(point["T"])
     N = int(point["N"])
     alpha = point["alpha"]
@@ -210,14 +210,14 @@ def _second_step(point: Point, statement: Statement) -> Value:
 
 
 def second_step_divergence(point: Point, statement: Statement) -> Exact:
-    """Give the Renyi divergence of the r node [1, 2], which is at most that of all nodes together."""
+    """Return the Renyi divergence of the r node [1, 2], which is at most that of all nodes together."""
     z = to_value(point["z"])
     sigma = to_value(point["sigma"])
     return to_exact(z * _second_step(point, statement) / (2 * sigma**2))
 
 
 def second_step_delta(point: Point, statement: Statement) -> Exact:
-    """Give the exact delta of the r node [1, 2], which is at most that of all nodes together."""
+    """Return the exact delta of the r node [1, 2], which is at most that of all nodes together."""
     mu2 = to_ball(_second_step(point, statement) / to_value(point["sigma"]) ** 2)
     return delta_of(mu2, ball(point["epsilon"]))
 

@@ -187,7 +187,7 @@ class AccurateSize:
 
 
 class Identical:
-    """Examples with one loss of the first coordinate x: its slope is x between 0 and s, constant outside."""
+    """Examples with the same loss of the first coordinate x: its slope is x for 0 <= x <= s, and constant outside."""
 
     def __init__(self, slope: float) -> None:
         self.slope = slope
