@@ -58,7 +58,7 @@ def _ends(bounds: Bounds) -> Ends:
 
 @cache
 def _true_1(T: int, N: int, alpha: float, ordering: Ordering) -> Ends:
-    """Return the exact maximum twice, or the bounds without merging, which differ only by rounding."""
+    """Return bounds on the maximum: equal if all patterns are tried, otherwise from trees without merging."""
     if pattern_count(T, N, ordering) <= MOST_PATTERNS:
         value, _ = largest_sum(T, N, Fraction(alpha), ordering)
         return value, value
@@ -180,7 +180,7 @@ def _points_long(budget: Budget) -> Iterator[PointLike]:
 
 @cache
 def _long(N: int, T: int, alpha: float) -> tuple[Fraction, Fraction]:
-    """Return the value of an existing pattern, and the upper bound for long runs."""
+    """Return a lower bound, the value of an actual pattern, and the upper bound for long runs."""
     g, late, cap, drift = LONG[N, T // N]
     run = nodes.NodeSensitivities(T, N, 20 * g, g, late, cap, drift / N**2)
     return Fraction(sr_sum_of_squares(run, alpha).lower), Fraction(long_run(run, alpha).upper)

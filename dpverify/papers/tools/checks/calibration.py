@@ -47,7 +47,7 @@ def _run(point: Point, statement: Statement, algorithm: str) -> AccountedRun:
 
 @cache
 def _worst(algorithm: str, run: AccountedRun) -> tuple[Fraction, float]:
-    """Return the exact mu^2 at sigma 1 of the worst pattern, and 0; in long runs 0, and mu of an existing pattern."""
+    """Return the exact mu^2 at sigma 1 of the worst pattern, and 0; in long runs, 0 and mu of a found pattern."""
     N, T, alpha, gamma, eta, G, L, ordering = astuple(run)
     if pattern_count(T, N, ordering) > MOST_PATTERNS:
         if algorithm == "dp-nsgd":

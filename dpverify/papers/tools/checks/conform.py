@@ -126,7 +126,7 @@ def _optimizers(budget: Budget) -> Iterator[PointLike]:
 
 
 def _stated(test: ConformanceTest) -> Fraction:
-    """Return the smallest lack of noise that a scale test claims to detect, rounded to tenths of a percent."""
+    """Return the smallest relative reduction of noise that a scale test claims to detect, in steps of 0.1%."""
     if test.detects is None:
         raise ValueError(f"the test of {test.name!r} names no smallest fault")
     return Fraction(round(1000 * test.detects), 1000)
@@ -162,7 +162,7 @@ def _at_least(squares: arb, values: int) -> arb:
 
 
 def _missed(less: Fraction = Fraction(0)) -> LeftSide:
-    """Return the probability that noise passes whose lack is the test's stated one, reduced by ``less``."""
+    """Return the probability that noise passes which is reduced by the test's claimed fraction minus ``less``."""
 
     def lhs(point: Point, statement: Statement) -> arb:
         values = int(point["n"])
@@ -204,7 +204,7 @@ def _batches(examples: int, steps: int, rng: np.random.Generator) -> Iterator[An
 
 
 def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Return a simulation of failures of an optimizer over seeds; it is correct if ``sigma`` is the promised one."""
+    """Return a simulation of an optimizer's failures over seeds; the optimizer is correct if ``sigma`` is SIGMA."""
     promise = Promise(
         sigma=SIGMA,
         clip=1.0,

@@ -4,31 +4,31 @@ For Lemma 11, the errors have closed forms, on problems on a line.
 
 *Slope*: identical examples with a constant gradient of length G. After t steps m_t still lacks the fraction
 ``(1-alpha)^t`` of it. *Ramp*: identical examples with the gradient ``L w``. The momentum lags behind. *Antipodes*:
-gradients G and -G. F is flat, and all of the momentum is sampling error. These problems attain the parts of ``E
-|m_hat_t - grad F(w_t)|`` (NOTES_utility_lemmas.md).
+gradients G and -G. F is flat, and all of the momentum is sampling error. These problems attain the parts of
+``E |m_hat_t - grad F(w_t)|`` (NOTES_utility_lemmas.md).
 
-Three functions treat the movement of m_t - m_{t-N} if one example is replaced and all earlier releases are held fixed
-(``tran2022:section-4-momentum-difference``). Under one permutation, the visit at i in m_t and the visit at i - N in
-m_{t-N} have the same weight, and only the first epoch's visit has no partner. Under fresh permutations, the weights
-differ and the movement is not small.
+``attained_once``, ``largest_once`` and ``attained_fresh`` are about the movement of m_t - m_{t-N} if one example is
+replaced and all earlier releases are held fixed (``tran2022:section-4-momentum-difference``). Under one permutation,
+the visit at i in m_t and the visit at i - N in m_{t-N} have the same weight, and only the first epoch's visit has no
+partner. Under fresh permutations, the weights differ and the movement is not small.
 
-One permutation breaks Lemma 11's proof. The problems that show this are small enough to enumerate every order (no
-kernels). *Pair*: two examples on a line with the gradients 3 and -1. The start of the second epoch depends on the order
-of the first, so the anchor reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0 + s
-e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1 above it. In the first epoch all gradients are ``-G
-a_k``. The earlier an example is drawn, the further the run has gone along e_k. At the second anchor, a threshold b
-separates the examples that have crossed it from those drawn late, so the order aligns the centred gradients of the
-second epoch. Relabelling the examples permutes the axes, so one order gives the mean over all orders.
+One permutation breaks Lemma 11's proof. The problems that show this are small enough to enumerate every order
+(no kernels). *Pair*: two examples on a line with the gradients 3 and -1. The start of the second epoch depends on the
+order of the first, so the anchor reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with
+``a_k = (e_0 + s e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1 above it. In the first epoch all
+gradients are ``-G a_k``. The earlier an example is drawn, the further the run has gone along e_k. At the second anchor,
+a threshold b separates the examples that have crossed it from those drawn late, so the order aligns the centred
+gradients of the second epoch. Relabelling the examples permutes the axes, so one order gives the mean over all orders.
 
 Algorithm 4's error under fresh permutations is computed exactly for two examples, the smallest data set that has one.
 
 Equation 3 assumes that the window before a window has "the same examples at the anchor before". With fresh permutations
 it has other examples, and m_hat_t - m_t contains, besides the noise, b_t = sum over epochs e of X_e, ``X_e = alpha
-(1-gamma) sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s))``. Here k = k(s) is the window of s (1 the
-latest), D_s = (1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) is the gradient of example x at the anchor
-of epoch e minus the mean over all examples. Window q, the first, has only the part with c_{q-1}, and steps s <= r have
-none. The X_e are uncorrelated, because the orders are drawn independently (NOTES_identities.md). If gradients do not
-depend on w, b_t = sum over s of w_s h(x_s) with the weights of ``bias_weights``.
+(1-gamma) sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s))``. Here k = k(s) is the window of s
+(1 the latest), D_s = (1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) is the gradient of example x at the
+anchor of epoch e minus the mean over all examples. Window q, the first, has only the part with c_{q-1}, and steps
+s <= r have none. The X_e are uncorrelated, because the orders are drawn independently (NOTES_identities.md). If
+gradients do not depend on w, b_t = sum over s of w_s h(x_s) with the weights of ``bias_weights``.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def attained_error(
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
     """Return the number of steps between w_i and the anchor of its epoch; w_0 means w_1."""
-    # one-based: epoch q has the steps qN + 1 .. (q+1)N and the anchor w_{qN+1}. quotient: it has the steps qN .. qN + N
-    # - 1 and the anchor w_{qN}. shifted: it has the steps qN + 1 .. (q+1)N and the anchor w_{qN}.
+    # one-based: epoch q has the steps qN + 1 .. (q+1)N and the anchor w_{qN+1}. quotient: it has the steps qN ..
+    # qN + N - 1 and the anchor w_{qN}. shifted: it has the steps qN + 1 .. (q+1)N and the anchor w_{qN}.
     if epochs == "one-based":
         return (i - 1) % n_examples
     epoch = i // n_examples if epochs == "quotient" else (i - 1) // n_examples

@@ -1,8 +1,8 @@
 """The exact laws of the noise of Algorithms 1 and 2: coefficients, variances, expected norms, covariances.
 
-In Algorithm 1 (Lemma 12), NOISE_t is Gaussian with independent coordinates, each of variance ``(4*alpha*G*sigma)**2 * V
-* F(t)``, where F(t) sums the squared decays of COMPOSE(1, t). So the expected norm has a closed form and needs no
-simulation.
+In Algorithm 1 (Lemma 12), NOISE_t is Gaussian with independent coordinates, each of variance
+``(4*alpha*G*sigma)**2 * V * F(t)``, where F(t) sums the squared decays of COMPOSE(1, t). So the expected norm has a
+closed form and needs no simulation.
 
 In Algorithm 2, Algorithm 4 and equation 8 determine which noises m_hat_t contains, and with which coefficients.
 

@@ -1,14 +1,14 @@
 """Effect of fresh permutations on Algorithm 4's momentum: exact second moments, over all orders of the examples.
 
-Let xi_e(x) be the gradient of example x at the anchor of epoch e minus the mean over all examples, zeta_e = xi_e -
-xi_{e-1}, and let there be no noise. Then three sums have the form alpha * sum of (1-alpha)^p (a_i xi_e(x) + b_i
-zeta_e(x)). The sum is over windows i = 1, 2, .. (1 the latest) and steps of the window; p counts the step from the
-window's end, e is its epoch and x its example. *Difference*, m_hat_t - m_t: a_i = -(1-gamma)(c_i - c_{i-1}), b_i =
-(1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full gradients): a_i = gamma c_i, b_i = (1-gamma) c_i. *Momentum*, m_t
-- (momentum of full gradients): a_i = (1-alpha)^{N(i-1)}, b_i = 0.
+Let xi_e(x) be the gradient of example x at the anchor of epoch e minus the mean over all examples,
+zeta_e = xi_e - xi_{e-1}, and let there be no noise. Then three sums have the form alpha * sum of (1-alpha)^p (a_i
+xi_e(x) + b_i zeta_e(x)). The sum is over windows i = 1, 2, .. (1 the latest) and steps of the window; p counts the step
+from the window's end, e is its epoch and x its example. *Difference*, m_hat_t - m_t: a_i = -(1-gamma)(c_i - c_{i-1}),
+b_i = (1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full gradients): a_i = gamma c_i, b_i = (1-gamma) c_i.
+*Momentum*, m_t - (momentum of full gradients): a_i = (1-alpha)^{N(i-1)}, b_i = 0.
 
-Gradients are taken at the anchors, and c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}. In the first whole window (i =
-q), a_q is (1-gamma) c_{q-1}, or c_q, and b_q = 0. The steps before it form window q + 1 with 0, or (1-alpha)^{Nq}.
+Gradients are taken at the anchors, and c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}. In the first whole window
+(i = q), a_q is (1-gamma) c_{q-1}, or c_q, and b_q = 0. The steps before it form window q + 1 with 0, or (1-alpha)^{Nq}.
 Parts of different epochs are uncorrelated, with mean 0 given the past. Within an epoch, examples are drawn without
 replacement (NOTES_identities.md).
 
@@ -48,7 +48,7 @@ Spreads: TypeAlias = Callable[[int], GradientMoments]
 
 
 def constant_spread(own: Fraction) -> Spreads:
-    """Return moments of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
+    """Return moments, equal in all epochs, of losses whose gradients do not depend on w; ``own`` is at most G^2."""
     return lambda _epoch: GradientMoments(own)
 
 

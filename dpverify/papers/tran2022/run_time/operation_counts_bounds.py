@@ -28,8 +28,8 @@ def levels(steps: int) -> int:
 def literal_step(t: int, n_examples: int) -> Counts:
     """Count the cost of a step of Algorithm 4 as the box prints it, repaired by ``reconstruct_literal.REPAIRS``.
 
-    The cost is an addition for each node of all windows, two for each window pair of the loop, one for the first window
-    in each of the loop's q turns, and one for r.
+    A step reads the nodes of all windows. It makes an addition for each node, two more for each window pair of the
+    loop, one for the first window in each of the loop's q turns, and one for r.
     """
     q, r = divmod(t, n_examples)
     reads = _nodes(1, r) + t.bit_count() + (_nodes(r + 1, r + n_examples) if q else 0)

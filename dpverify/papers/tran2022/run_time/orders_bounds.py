@@ -5,10 +5,10 @@ epsilon = x^k its exponent is linear in the direction (i, j, k). A region such a
 linear function is at most 0 on a cone if and only if it is at most 0 on the cone's edges, so finitely many directions
 decide.
 
-A formula must be a sum of monomials in N, d and epsilon; its exponents are computed. Along (N, d, epsilon) = (n^a, n^b,
-n^c) a monomial is n to a power that is linear in (a, b, c). Logarithms, G, L, R and delta do not count. The conditions
-of a statement, with its definitions inserted, are half spaces and form a cone of directions. The cone comes from the
-record, not from a check.
+A formula must be a sum of monomials in N, d and epsilon; its exponents are computed. Along
+(N, d, epsilon) = (n^a, n^b, n^c) a monomial is n to a power that is linear in (a, b, c). Logarithms, G, L, R and delta
+do not count. The conditions of a statement, with its definitions inserted, are half spaces and form a cone of
+directions. The cone comes from the record, not from a check.
 """
 
 from __future__ import annotations

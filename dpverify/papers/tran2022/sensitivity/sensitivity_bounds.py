@@ -225,8 +225,8 @@ def drift_sensitivity(
 ) -> Exact:
     """Return the worst-case sensitivity of Algorithm 2's r node [start, end] (``tran2022:theorem-8-sensitivity-r``).
 
-    With a Lipschitz constant G it is an upper bound; a straight path attains it where ``L*eta*(end - 1 - first) <=
-    2*G`` and first + 1 is the first step of the node's first epoch.
+    With a Lipschitz constant G it is an upper bound; a straight path attains it where
+    ``L*eta*(end - 1 - first) <= 2*G`` and first + 1 is the first step of the node's first epoch.
     """
     return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
 

@@ -3,8 +3,8 @@
 Algorithm 3 in closed form gives the number of nodes that COMPOSE returns, and their decay.
 
 COMPOSE(a, b) is arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the highest bit in which they
-differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of ``p = 2**j - (x mod
-2**j)``. Going on to y takes one node per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
+differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of
+``p = 2**j - (x mod 2**j)``. Going on to y takes one node per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
 
 Theorem 10 and the following conversion are about the aggregation mechanism of Algorithm 5.
 
@@ -62,8 +62,8 @@ def count_nodes(last: str, first: str = "") -> Callable[[Mapping[str, Fraction],
 def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
     """Sum the squared decays of the nodes of COMPOSE(1, t): the noise variance of step t in units of one node's.
 
-    The node of the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor ``(1-alpha)**(t mod
-    2**i)`` (``tran2022:proposition-16`` with gamma = 1 - alpha).
+    The node of the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
+    ``(1-alpha)**(t mod 2**i)`` (``tran2022:proposition-16`` with gamma = 1 - alpha).
     """
     return covariance_factor(t, t, alpha)
 

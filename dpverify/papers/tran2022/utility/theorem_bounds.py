@@ -4,9 +4,9 @@ All examples have the same loss of one variable: slope s down to a distance ``dr
 as smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``. Then m_t has no sampling error, and Algorithm 4
 reconstructs it exactly. *Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with that drop the
 gradient is s at every iterate. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly that
-of sign(n_t), which is above the start as often as below. *Lemma 5's proof at its worst*, with g = grad F(w_t), e =
-m_hat_t - g, u = m_hat_t/|m_hat_t|: in two dimensions or more ``-<g, u>`` is at most ``-sqrt(|g|^2 - |e|^2)`` where |e|
-< |g| (e is perpendicular to m_hat), 0 where |e| = |g| (not attained), |g| where |e| > |g| (m_hat points against g).
+of sign(n_t), which is above the start as often as below. *Lemma 5's proof at its worst*, with g = grad F(w_t),
+e = m_hat_t - g, u = m_hat_t/|m_hat_t|: in two dimensions or more ``-<g, u>`` is at most ``-sqrt(|g|^2 - |e|^2)`` where
+|e| < |g| (e is perpendicular to m_hat), 0 where |e| = |g| (not attained), |g| where |e| > |g| (m_hat points against g).
 
 *Uphill.* A walk uphill shows that 1/sqrt(N) is needed, for Algorithm 1 and, under one permutation, for Algorithm 2.
 
@@ -65,11 +65,12 @@ def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, ste
 
 def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -> arb:
     """Return a lower bound on the run's harmonic mean of the standard deviation of Algorithm 2's noise in m_hat_t."""
-    # The last node of COMPOSE(1, t), or of the latest window, has the weight 1. So the variance is at least ``48
-    # log2(N)`` times ``(alpha G sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then ``gamma^2 *
-    # 16 * 4 (T/N) log2 N``, which is 64 log2 N). With q - 1 whole windows after the first the G nodes give ``64 log2(N)
-    # sum_{i<q} c_i^2`` with ``c_i >= (1-gamma)^(i-1)``, so at least ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``.
-    # For t >= (1/gamma + 3) N this is at least ``(1 - exp(-2)) 32 log2(N)/gamma``.
+    # The last node of COMPOSE(1, t), or of the latest window, has the weight 1. So the variance is at least
+    # ``48 log2(N)`` times ``(alpha G sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then
+    # ``gamma^2 * 16 * 4 (T/N) log2 N``, which is 64 log2 N). With q - 1 whole windows after the first the G nodes give
+    # ``64 log2(N) sum_{i<q} c_i^2`` with ``c_i >= (1-gamma)^(i-1)``, so at least
+    # ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``. For t >= (1/gamma + 3) N this is at least
+    # ``(1 - exp(-2)) 32 log2(N)/gamma``.
     gamma = (arb(n_examples) / steps).sqrt()
     unit = to_ball(to_value(lipschitz)) * sigma / n_examples * (arb(n_examples).log() / arb(2).log()).sqrt()
     early = arb(48).sqrt() * unit
@@ -133,8 +134,8 @@ def attained_gradient(
     """Return the mean gradient norm of a run on a line that attains the bound (``tran2022:lemma-5-telescoped``)."""
     # If the drop is large enough, the run goes downhill on ``L w^2/2``: the gradients ``g, g - L eta, ...`` are at
     # least 0, their mean is ``drop/(eta T) + L eta/2``, and errors along the gradient change nothing. Otherwise it goes
-    # uphill on a straight slope, with errors slightly larger than the gradient that turn the momentum: ``-drop/(eta
-    # T)``.
+    # uphill on a straight slope, with errors slightly larger than the gradient that turn the momentum:
+    # ``-drop/(eta T)``.
     mean = drop / (eta * steps) + smoothness * eta / 2
     if mean >= (steps - 1) * smoothness * eta / 2:
         return mean

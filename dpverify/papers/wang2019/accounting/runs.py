@@ -98,8 +98,8 @@ def printed_order(epsilon: float, delta: float, beta: float) -> float:
 def tracked_ratio(examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
     """Return the ratio of a step's deviation and sensitivity according to section 6.1 and the baselines' papers.
 
-    It adds up the Renyi divergences of Lemma 3.7, 3.5 q^2 alpha/s^2 for a step on a fraction q of the data and alpha/(2
-    s^2) on all of it, and converts them by Lemma 3.9 at the best real order.
+    It adds up the Renyi divergences of Lemma 3.7, 3.5 q^2 alpha/s^2 for a step on a fraction q of the data and
+    alpha/(2 s^2) on all of it, and converts them by Lemma 3.9 at the best real order.
     """
     share = 0.5 if batch == examples else 3.5 * (batch / examples) ** 2
     return math.sqrt(share * steps / classic_budget(epsilon, delta))

@@ -17,9 +17,9 @@ divergences of order alpha of (A, B) and (B, A), are alpha (alpha - 1)/2 times p
 sqrt(u) w, with w = q e^y/(1 - q + q e^y), y = sqrt(u) g - u/2, and w' = sqrt(u) w (1 - w). So the law is strongly
 log-concave with k = 1 - m/4, and by Brascamp and Lieb psi''(a) <= u W^2/k with W^2 = E_a w^2.
 
-3. E_a g = a sqrt(u) E_a w, and g is sub-Gaussian with 1/k. As 1 - q + q e^y >= e^(q y), w <= q e^((1-q) y). Hence W <=
-q exp((1-q) m W + (1-q) u ((1-q)/k - 1/2)), and w <= 1. Starting from W <= 1, iteration gives smaller and smaller h >=
-W/q.
+3. E_a g = a sqrt(u) E_a w, and g is sub-Gaussian with 1/k. As 1 - q + q e^y >= e^(q y), w <= q e^((1-q) y). Hence
+W <= q exp((1-q) m W + (1-q) u ((1-q)/k - 1/2)), and w <= 1. Starting from W <= 1, iteration gives smaller and smaller
+h >= W/q.
 
 4. So each divergence of a step is at most alpha u q^2 h^2/(2 k). For batches of fixed size the excess over 1 of the
 moment of order alpha is at most the sum of those of (A, B) and (B, A), since H_c is at most H_c(A, B) for c >= 1 and

@@ -13,9 +13,9 @@ REACH = 12  # standard deviations beyond the outermost mean; cutting off a posit
 
 def opposite_divergence(q: Fraction, shift: arb) -> arb:
     """Return the Renyi divergence of order 2 under subsampling, if the replaced gradient becomes its opposite."""
-    # All other gradients are 0. In units of the noise, the pair is (1-q) N(0, 1) + q N(shift, 1) against (1-q) N(0, 1)
-    # + q N(-shift, 1). At q = 1 the divergence is 4 shift^2. Otherwise the result is a ball around the integral of
-    # p^2/p' over a finite range: its lower end is a lower bound on the divergence.
+    # All other gradients are 0. In units of the noise, the pair is (1-q) N(0, 1) + q N(shift, 1) against (1-q)
+    # N(0, 1) + q N(-shift, 1). At q = 1 the divergence is 4 shift^2. Otherwise the result is a ball around the integral
+    # of p^2/p' over a finite range: its lower end is a lower bound on the divergence.
     if q == 1:
         return 4 * shift**2
     weight, complement = ball(q), ball(1 - q)

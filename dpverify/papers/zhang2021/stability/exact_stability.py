@@ -11,8 +11,8 @@ differ by L E D in the mean, so uniform stability is at least L E D. While eta a
 oscillates: the iterates of a run without noise stay in |w| <= L/(2a), where all gradients are at most L. Losses are at
 most 1 there if L^2 <= 2a.
 
-**Tables**, for Theorem 2.2. Stability and generalization error depend on the algorithm and the loss only through g(S,
-z) = E_A f(A(S), z), which may be any table.
+**Tables**, for Theorem 2.2. Stability and generalization error depend on the algorithm and the loss only through
+g(S, z) = E_A f(A(S), z), which may be any table.
 """
 
 from __future__ import annotations

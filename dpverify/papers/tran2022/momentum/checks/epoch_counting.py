@@ -1,4 +1,4 @@
-"""Bias of the gradients when Section 3's epochs (steps counted from 0) meet Algorithm 1's steps (counted from 1)."""
+"""Bias of gradients if Section 3's epochs (steps counted from 0) are combined with Algorithm 1's steps (from 1)."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
 
 
 def _tree_private(share: Fraction) -> Rule:
-    """Return the rule that deviation ``share constant G sqrt(log(1/delta)) log2(t)/epsilon`` gives the tree delta."""
+    """Return the rule: the tree with deviation ``share constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         t = int(point["t"])

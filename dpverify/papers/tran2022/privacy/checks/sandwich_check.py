@@ -102,7 +102,7 @@ class SandwichCheck(Check):
 
 
 def is_beyond(eps: Epsilons) -> bool:
-    """Test whether the audit of linear losses exceeds the printed value; no single loss may attain the exact one."""
+    """Test whether the audited value exceeds the printed one; possibly no single loss attains the exact value."""
     return eps.audited > eps.printed
 
 

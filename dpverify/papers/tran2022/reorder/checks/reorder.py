@@ -68,7 +68,7 @@ def _exact(which: bias.Sum, context: Context) -> float:
 
 
 def _largest(which: bias.Sum, context: Context) -> float:
-    """Return a bound on the square: within an epoch its length is fixed, and all epochs may point the same way."""
+    """Return a bound on the square: each epoch's part has a fixed length, and all parts may point the same way."""
     q, r = divmod(STEPS, EXAMPLES)
     alpha = context.point["alpha"]
     gamma = context.point["gamma"]

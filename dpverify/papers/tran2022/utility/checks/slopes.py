@@ -1,8 +1,9 @@
 """Exponents of Theorems 6 and 9 in N, d and epsilon, from simulation with intervals and from the bounds.
 
-Runs have G = L = R = 1 and identical examples, with the slope s = c sqrt(N/T) down to the distance D with s D + s^2/2 =
-1. The mean gradient is largest where the noise lets about half of the runs leave the slope: c = 2.5 for Algorithm 1 and
-about 24 for Algorithm 2. Runs of Algorithm 2 differ much at 24, so c = 8 is used (NOTES_utility_simulation.md).
+Runs have G = L = R = 1 and identical examples, with the slope s = c sqrt(N/T) down to the distance D with
+``s D + s^2/2 = 1``. The mean gradient is largest where the noise lets about half of the runs leave the slope: c = 2.5
+for Algorithm 1 and about 24 for Algorithm 2. Runs of Algorithm 2 differ much at 24, so c = 8 is used
+(NOTES_utility_simulation.md).
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _subsampled(point: Point, statement: Statement) -> Exact:
 
 
 def _printed_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
-    """Yield points inside the printed conditions: a ratio of noise to sensitivity, in units that grow."""
+    """Yield points inside the printed conditions: three ratios of noise to sensitivity, each in growing units."""
     for ratio in (Fraction(1), Fraction(21, 25), Fraction(2)):
         for unit in (1, 2, 3, 10):
             for alpha in (2, 9, 30, 80):

@@ -70,8 +70,8 @@ def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1
 
     All examples have the same loss of the first coordinate, L x^2/2 as far as its slope is at most G. A step moves the
     coordinate by at most zeta/L times (G + |e_1|)/|e'|, where e' is the noise of the other coordinates and e_1 that of
-    the first: normal, independent, with a common deviation of at least sigma. E 1/|e'| is at most 1/(sigma sqrt(d -
-    3)).
+    the first: normal, independent, with a common deviation of at least sigma. E 1/|e'| is at most 1/(sigma
+    sqrt(d - 3)).
     """
     values = {name: ball(value) for name, value in definitions(statement, point, precision=512).items()}
     start = (2 * ball(point["L"] * point["gap"])).sqrt()

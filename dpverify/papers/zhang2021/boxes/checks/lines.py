@@ -26,7 +26,7 @@ CONSTANT = ExampleGradients(lambda w, batch: np.ones((len(batch), len(w))))
 
 
 def _moves(stages: tuple[Stage, ...], rho: Fraction) -> list[float]:
-    """Return the lengths of the steps against the gradient 1; stages result in their last iterates."""
+    """Return the lengths of the steps against the gradient 1; each stage's result is its last iterate."""
     schedule = StageSchedule(stages, N, float(rho), hand_on="last")
     run = StagedDescent(CONSTANT, N, np.zeros(1), schedule, keep=True)
     run.advance()

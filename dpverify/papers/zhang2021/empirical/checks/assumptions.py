@@ -162,7 +162,7 @@ def _local(budget: Budget) -> Iterator[Values]:
 
 
 def _at_least(*parts: str) -> LeftSide:
-    """Return a lower bound on plateau losses: the excess risk on the quadratic minus the part of runs that leave it."""
+    """Return a lower bound on the excess on plateau losses: that on the quadratic minus the part of leaving runs."""
     on_quadratic = excess_of(*parts)
 
     def lhs(point: Point, statement: Statement) -> Exact:

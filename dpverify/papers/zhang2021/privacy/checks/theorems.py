@@ -45,7 +45,7 @@ WITNESS = (
 )
 
 
-NEARLY_NONE = Fraction(1, 10**8)  # Power of the promised delta that is nearly 1
+NEARLY_NONE = Fraction(1, 10**8)  # Exponent that brings the promised delta close to 1
 
 
 def _constants(budget: Budget) -> Iterator[dict[str, str]]:
