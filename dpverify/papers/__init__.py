@@ -1,4 +1,4 @@
-"""The papers: each folder holds kernels, bounds and the checks where they meet."""
+"""The papers: each folder holds kernels, bounds, and the checks that compare them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INDEX = Path(__file__).with_name("index.json")  # Generated from the files with 
 
 @cache
 def load(key: str) -> PaperChecks | None:
-    """Load the checks of a paper by its key, such as ``tran2022``; None where no code is written for it yet."""
+    """Load the checks of a paper by its key, such as ``tran2022``, or return None if it has no code yet."""
     from dpverify.harness.run.registry import load_paper
     from dpverify.ledger.load import outside_papers
 
@@ -25,7 +25,7 @@ def load(key: str) -> PaperChecks | None:
 
 
 def packages() -> list[str]:
-    """Names of the papers' packages."""
+    """Return the names of the papers' packages."""
     return [f"{__name__}.{found.name}" for found in iter_modules([str(INDEX.parent)]) if found.ispkg]
 
 
@@ -38,7 +38,7 @@ def index() -> Index:
 
 
 def __getattr__(name: str) -> Any:
-    """``SEARCH_SECONDS``: the core seconds that one search may take in each budget, so that all checks fit."""
+    """Return ``SEARCH_SECONDS``, the core seconds per budget that one search may take so that all checks fit."""
     if name == "SEARCH_SECONDS":
         return index().search_seconds
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,1 +1,1 @@
-"""A small paper that is complete: the noise of a binary tree."""
+"""A small complete example of a paper: the noise of a binary tree."""

@@ -1,1 +1,1 @@
-"""What our own tools promise, held against exact values: accountants, conversions, clipping, audits, calibration."""
+"""Checks of dpverify's own tools against exact values: accountants, conversions, clipping, audits, calibration."""

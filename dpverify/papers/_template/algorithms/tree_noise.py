@@ -1,4 +1,4 @@
-"""Algorithm 1: the noise of each prefix sum is that of the tree nodes which the prefix is made of."""
+"""Algorithm 1: the noise of each prefix sum is the sum of the noise of the tree nodes that form the prefix."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dpverify.kernels.typing import Matrix, Tape
 def add_nodes(tape: Tape, forgotten: int, out: Matrix) -> None:
     """Write the noise of the steps 1 .. T into ``out``, shape (T, d).
 
-    Row t - 1 of ``tape``, of the same shape, is the noise of the node that ends at t and is as long as the lowest set
-    bit of t. The step ``forgotten`` lacks its own node, a planted fault; 0 for none.
+    Row t - 1 of ``tape``, of the same shape, is the noise of the node that ends at step t, whose length is the lowest
+    set bit of t. The step ``forgotten`` lacks its own node, which plants a fault; 0 plants none.
     """
     for t in range(1, out.shape[0] + 1):
         before = t & (t - 1)  # without the lowest set bit

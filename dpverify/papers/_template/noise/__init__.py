@@ -1,1 +1,1 @@
-"""The noise of the tree: bounds, derivations, and the checks where they meet the kernel."""
+"""The noise of the tree: bounds, derivations, and checks of the kernel."""

@@ -1,1 +1,1 @@
-"""Checks of what our own tools promise."""
+"""Checks of the guarantees of dpverify's own tools."""

@@ -1,4 +1,4 @@
-"""The accountants of Algorithms 1 and 2 against all patterns, or against runs in which no points are merged."""
+"""Check the accountants of Algorithms 1 and 2 against all patterns, or against runs in which no points are merged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _ends(bounds: Bounds) -> Ends:
 
 @cache
 def _true_1(T: int, N: int, alpha: float, ordering: Ordering) -> Ends:
-    """Exact maximum, or the bounds without merging, which differ by rounding alone."""
+    """Return bounds on the maximum: equal if all patterns are tried, otherwise from trees without merging."""
     if pattern_count(T, N, ordering) <= MOST_PATTERNS:
         value, _ = largest_sum(T, N, Fraction(alpha), ordering)
         return value, value
@@ -67,14 +67,14 @@ def _true_1(T: int, N: int, alpha: float, ordering: Ordering) -> Ends:
 
 @cache
 def _found_1(T: int, N: int, alpha: float, ordering: Ordering, close: float) -> Ends:
-    """Reported bounds; where a closeness is given, those of the tree that merges points so close."""
+    """Return the reported bounds, or, if ``close`` is not 0, those of the tree that merges points this close."""
     if close == 0.0:
         return _ends(tree_sum_of_squares(T, N, alpha, ordering))
     return _of_trees(partial(FreshTree, T, N, alpha, close))
 
 
 def _of_trees(tree: Callable[..., FreshTree | SrTree]) -> Ends:
-    """Bounds by merging upwards and downwards, before a pattern that was traced corrects them."""
+    """Return the bounds from merging upwards and downwards, before the value of a traced pattern corrects them."""
     (upper, _), (lower, _) = (tree(upper=above).run().best() for above in (True, False))
     return Fraction(lower * (1.0 - SAFETY)), Fraction(upper * (1.0 + SAFETY))
 
@@ -88,7 +88,7 @@ def _ratio_1(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Ca
 
 
 def _over(side: Side, true: Ends, bounds: Ends, fault: Callable[[Fraction], Fraction]) -> Fraction:
-    """The true value over the upper bound, or the lower bound over the true value, with rounding on the safe side."""
+    """Return the true value over the upper bound, or the lower bound over the true value, rounded conservatively."""
     return true[0] / fault(bounds[1]) if side == "upper" else fault(bounds[0]) / true[1]
 
 
@@ -105,7 +105,7 @@ def _merged_1(budget: Budget) -> Iterator[PointLike]:
 
 
 def _drawn(sizes: int) -> Squares:
-    """Sizes and deviations of Algorithm 2 whose squares are rational."""
+    """Return random sizes and deviations of Algorithm 2 with rational squares."""
     rng = np.random.default_rng([sizes, 7])
     number = [Fraction(int(a), int(b)) for a, b in zip(rng.integers(1, 31, 7), rng.integers(1, 11, 7), strict=True)]
     number[2] /= int(rng.choice([1, 10, 100]))
@@ -180,7 +180,7 @@ def _points_long(budget: Budget) -> Iterator[PointLike]:
 
 @cache
 def _long(N: int, T: int, alpha: float) -> tuple[Fraction, Fraction]:
-    """What a pattern that exists reaches, and the upper bound for long runs."""
+    """Return a lower bound, the value of an actual pattern, and the upper bound for long runs."""
     g, late, cap, drift = LONG[N, T // N]
     run = nodes.NodeSensitivities(T, N, 20 * g, g, late, cap, drift / N**2)
     return Fraction(sr_sum_of_squares(run, alpha).lower), Fraction(long_run(run, alpha).upper)

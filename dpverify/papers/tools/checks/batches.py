@@ -1,4 +1,4 @@
-"""Both ends of epsilon for batches without replacement, where delta is known; and many steps."""
+"""Check both bounds on epsilon for batches without replacement, where delta is known, and for many steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _end(point: Point, side: str) -> float:
 
 
 def _exact(point: Point, epsilon: float) -> arb:
-    """Delta of one step, H_c((1-q) N(0, s^2) + q N(1, s^2), N(0, s^2)), or of many on all of the data."""
+    """Return delta of one step, H_c((1-q) N(0, s^2) + q N(1, s^2), N(0, s^2)), or of many steps on all of the data."""
     q = ball(Fraction(float(point["q"])))
     s = ball(Fraction(float(point["sigma"])))
     if point["q"] == 1:
@@ -55,10 +55,10 @@ def _at_upper(factor: float = 1.0) -> LeftSide:
 
 
 def _below(factor: float = 1.0, least: float = 0.0) -> LeftSide:
-    """The least delta at any epsilon in [0, lower end); 1 if the end is 0, because then there is no such epsilon.
+    """Return the left side: the least delta for epsilon in [0, lower bound), or 1 if the lower bound is 0.
 
-    Delta falls with epsilon and is continuous, so that the least value is that at the end. A positive lower end is
-    wrong exactly if this is below delta, and 0 is never wrong.
+    Delta falls with epsilon and is continuous, so the least value is the delta at the lower bound. A positive lower
+    bound is wrong exactly if this value is below delta, and the lower bound 0 is never wrong.
     """
 
     def lhs(point: Point, statement: Statement) -> Exact:
@@ -84,7 +84,7 @@ def _known(budget: Budget) -> Iterator[PointLike]:
         ("9/10", "3"),
         ("1/2", "20"),
         ("1/2000", "1/2"),
-        ("1/10000", "1/2"),  # delta is below 1e-4 at epsilon 0, so that 0 is the right lower end
+        ("1/10000", "1/2"),  # delta is below 1e-4 at epsilon 0, so that 0 is the correct lower bound
         ("1/20", "4/5"),
         ("1/3", "1"),
         ("3/4", "6"),

@@ -1,6 +1,6 @@
-"""The noise that calibration reports, held against the delta of a run with it.
+"""Check the noise that calibration reports by the delta of a run with it.
 
-For Algorithms 1 and 2 of tran2022 delta is the exact one of the worst pattern of visits. For DP-SRM and DPAGEEM it
+For Algorithms 1 and 2 of tran2022, delta is the exact one of the worst pattern of visits. For DP-SRM and DPAGEEM, it
 follows from the deviations that a run adds.
 """
 
@@ -31,7 +31,7 @@ from dpverify.symbolic.exact.numbers import ball
 CHECKS = PaperChecks("tools", __name__)
 
 MOST_PATTERNS = 300
-CLOSER = 1.0002  # the accuracy with which a pattern of a long run is looked for
+CLOSER = 1.0002  # accuracy of the search for a pattern of a long run
 
 
 @cache
@@ -47,7 +47,7 @@ def _run(point: Point, statement: Statement, algorithm: str) -> AccountedRun:
 
 @cache
 def _worst(algorithm: str, run: AccountedRun) -> tuple[Fraction, float]:
-    """Square of mu at sigma 1, exactly, of the worst pattern; in long runs mu of one that exists, else 0."""
+    """Return the exact mu^2 at sigma 1 of the worst pattern, and 0; in long runs, 0 and mu of a found pattern."""
     N, T, alpha, gamma, eta, G, L, ordering = astuple(run)
     if pattern_count(T, N, ordering) > MOST_PATTERNS:
         if algorithm == "dp-nsgd":
@@ -64,7 +64,7 @@ def _worst(algorithm: str, run: AccountedRun) -> tuple[Fraction, float]:
 
 
 def _delta(algorithm: str, factor: float = 1.0, *, lower: bool = False) -> LeftSide:
-    """Delta at the reported sigma, times a factor; ``lower``: sigma made from the accountant's lower bound."""
+    """Return delta at the reported sigma times ``factor``; ``lower`` bases sigma on the accountant's lower bound."""
 
     def lhs(point: Point, statement: Statement) -> arb:
         run = _run(point, statement, algorithm)
@@ -128,7 +128,7 @@ for algorithm, claim in (("dp-nsgd", "calibration-dp-nsgd"), ("sr-nsgd", "calibr
             lhs=_delta(algorithm),
             readings={"ordering": "fresh"},
             seconds=0.5,
-            planted=[small if algorithm == "dp-nsgd" else differ],  # Algorithm 1's two bounds differ by rounding alone
+            planted=[small if algorithm == "dp-nsgd" else differ],  # Algorithm 1's two bounds differ only by rounding
             region="runs with more patterns than can be tried, at one that was found",
         ),
     )
@@ -157,9 +157,9 @@ def _deviations(run: BatchRun, epsilon: float, delta: float) -> tuple[float, flo
 
 
 def _ratios(point: Point, statement: Statement, factor: float) -> tuple[arb, arb]:
-    """What one example changes in the first and in a later estimate at most, over the deviation that is added.
+    """Return the largest change by one example of the first and of a later estimate, over the added deviation.
 
-    A batch's mean changes by 2G/b_0, and by 2 ((1 - gamma) zeta + gamma G)/b: the letters of (B.2) and (B.4).
+    A batch's mean changes by 2G/b_0, and by 2 ((1 - gamma) zeta + gamma G)/b, with the symbols of (B.2) and (B.4).
     """
     run = _batch_run(point, statement)
     first, later = _deviations(run, float(point["epsilon"]), down(point["delta"]))
@@ -172,7 +172,7 @@ def _ratios(point: Point, statement: Statement, factor: float) -> tuple[arb, arb
 
 
 def _exact(factor: float = 1.0) -> LeftSide:
-    """Delta where every batch is all of the data: one Gaussian of all steps together."""
+    """Return delta if every batch is all of the data: one Gaussian for all steps together."""
 
     def lhs(point: Point, statement: Statement) -> arb:
         first, later = _ratios(point, statement, factor)
@@ -185,7 +185,7 @@ def _exact(factor: float = 1.0) -> LeftSide:
 
 
 def _seen(factor: float = 1.0) -> LeftSide:
-    """Delta of the later steps alone, from below, by adding up rounded losses."""
+    """Return a lower bound on the delta of the later steps alone, from sums of rounded losses."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         _, later = _ratios(point, statement, factor)

@@ -1,4 +1,4 @@
-"""The stand-alone checker of certificates: the values of its forms, the signs it reads off, and what it refuses."""
+"""Check the stand-alone checker of certificates: values of its forms, derived signs, and refused certificates."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXPONENTS: tuple[Any, ...] = (
 )
 UNARY = ("exp", "log", "floor", "sqrt", "abs", "log2")
 OPERATORS = ("+", "+", "*", "*", "*", "^", "^", "^", "^", *UNARY, "max", "min", "mod", "sum")
-EXPRESSIONS = 20  # of one draw
+EXPRESSIONS = 20  # expressions per draw
 POINTS = 8
 BITS = 400
 RELATIONS: dict[str, Callable[[int], bool]] = {
@@ -43,7 +43,7 @@ RELATIONS: dict[str, Callable[[int], bool]] = {
 
 
 def _expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
-    """An expression in the prefix format of certificates."""
+    """Return a random expression in the prefix format of certificates."""
     if depth == 0 or rng.random() < 0.12:
         return ["q", rng.choice(NUMBERS)] if rng.random() < 0.3 else rng.choice([*KINDS, *indices, *indices])
     op = rng.choice(OPERATORS)
@@ -53,7 +53,7 @@ def _expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
         return ["sum", index, *ends, _expression(rng, depth - 1, (*indices, index))]
     if op == "^" and rng.random() < 0.7:
         return ["^", _expression(rng, depth - 1, indices), rng.choice(EXPONENTS)]
-    if op == "*" and rng.random() < 0.4:  # powers of one base, which the checker merges where their signs allow it
+    if op == "*" and rng.random() < 0.4:  # powers of one base, which the checker merges if their signs allow it
         base = _expression(rng, min(depth - 1, 1), indices)
         return ["*", ["^", base, rng.choice(EXPONENTS)], ["^", base, rng.choice(EXPONENTS)]]
     count = 1 if op in UNARY else 2
@@ -61,7 +61,7 @@ def _expression(rng: Random, depth: int, indices: tuple[str, ...] = ()) -> Any:
 
 
 def _facts(rng: Random) -> list[tuple[str, Expr]]:
-    """What is known of the letters."""
+    """Return random conditions on the variables."""
     zero = ["q", "0"]
     conditions: list[Any] = [
         [rng.choice([">=", ">", "<", "!="]), letter, zero] for letter in KINDS if rng.random() < 0.75
@@ -89,7 +89,7 @@ def _decided_sign(number: Any) -> int | None:
 
 
 def _wrong_at(e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str, Fraction]) -> str:
-    """What the checker has wrong of an expression at a point; empty where nothing."""
+    """Return the checker's error for an expression at a point, or an empty string."""
     try:
         exact = value(e, point)
         written_value = value(written(form), point)
@@ -106,7 +106,7 @@ def _wrong_at(e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str
 
 
 def _forms(scope_class: Any) -> Callable[[Point, Statement], Outcome]:
-    """Rule: of drawn expressions under drawn facts all forms, signs and integers are right."""
+    """Return the rule that all forms, signs and integrality of random expressions under random facts are correct."""
 
     def holds(at: Point, statement: Statement) -> Outcome:
         rng = Random(int(at["draw"]))
@@ -131,42 +131,42 @@ def _forms(scope_class: Any) -> Callable[[Point, Statement], Outcome]:
 
 
 class MergesPowers(k.Scope):  # type: ignore[misc]  # the checker has no types
-    """b**x*b**y = b**(x+y) whatever the sign of b."""
+    """A fault: b**x*b**y = b**(x+y) for every sign of b."""
 
     def may_merge(self, atom: Any, x: Form, y: Form) -> bool:
-        """Grant it."""
+        """Allow every merge."""
         return True
 
 
 class DropsContent(k.Scope):  # type: ignore[misc]  # the checker has no types
-    """log(2 x) = log(x)."""
+    """A fault: log(2 x) = log(x)."""
 
     def logarithm(self, u: Form) -> Form:
-        """Leave the numeric factor out."""
+        """Return the logarithm without the numeric factor."""
         return super().logarithm(u.times(1 / u.content()) if u else u)
 
 
 class FloorsNothing(k.Scope):  # type: ignore[misc]  # the checker has no types
-    """floor(x) = x."""
+    """A fault: floor(x) = x."""
 
     def floor(self, u: Form) -> Form:
-        """Give the argument."""
+        """Return the argument."""
         return u
 
 
 class SmallerOfTwo(k.Scope):  # type: ignore[misc]  # the checker has no types
-    """max(a, b) without the one that is known to be larger."""
+    """A fault: max(a, b) = min(a, b)."""
 
     def maximum(self, values: list[Form]) -> Form:
-        """Turn the order of the values around."""
+        """Return minus the maximum of the negated values, their minimum."""
         return -super().maximum([-value for value in values])
 
 
 class OneTermMore(k.Scope):  # type: ignore[misc]  # the checker has no types
-    """A finite sum has one term more."""
+    """A fault: a finite sum has an additional term."""
 
     def span(self, op: str, index: str, lo: Expr, hi: Expr, body: Expr) -> Any:
-        """Lengthen the range by 1."""
+        """Return the length of the range plus 1."""
         length = super().span(op, index, lo, hi, body)
         return length if isinstance(length, str) else length + k.rational(1)
 
@@ -191,7 +191,7 @@ def _certificates() -> list[Any]:
 
 
 def _false_variants(data: Any) -> Iterator[Any]:
-    """The same certificate of statements that are false at every point: no side is beyond itself by 1."""
+    """Yield the certificate with a statement that is false at every point: one side is the other, shifted by 1."""
     statement = data["statement"]
     step = "-1" if statement["relation"] in ("<=", "<") else "1"
     moved = {
@@ -218,7 +218,7 @@ def _is_accepted(data: Any) -> bool:
 
 
 def _accepted(variants: Callable[[Any], Iterator[Any]]) -> LeftSide:
-    """How many variants of a certificate the checker accepts."""
+    """Return the left side: the number of variants of a certificate that the checker accepts."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         data = json.loads(_certificates()[int(point["draw"])].read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
-"""Values of expressions of the stand-alone checker: exact rationals where there are any, else balls.
+"""Values of expressions of the stand-alone checker: exact rationals if possible, otherwise balls.
 
-They are those that the checker gives to every expression: 0**-1, log(-1) and (-8)**(1/3) are 0.
+The checker gives a value to every expression, and these values are the same: 0**-1, log(-1) and (-8)**(1/3) are 0.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ MOST_TERMS = 20
 
 
 class Undecided(Exception):  # noqa: N818  the point says nothing
-    """A value that balls do not decide, or that is too large."""
+    """A value that balls cannot decide, or that is too large."""
 
 
 def value(e: Expr, point: Point) -> Value:
-    """Evaluate an expression of the checker; Undecided where a ball does not tell on which side of a limit it is."""
+    """Evaluate an expression of the checker; raise Undecided if a ball contains a limit of a case distinction."""
     op, *args = e
     if op == "q":
         return Fraction(int(args[0].p), int(args[0].q))
@@ -58,14 +58,14 @@ def value(e: Expr, point: Point) -> Value:
 
 
 def same(left: Value, right: Value) -> bool:
-    """Whether two values may be the same number, as far as their balls tell."""
+    """Test whether two values may be equal: fractions exactly, otherwise overlapping balls."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return left == right
     return bool(ball(left).overlaps(ball(right)))
 
 
 def sign(number: Value) -> int:
-    """Sign of a value; Undecided where its ball holds 0 and more."""
+    """Return the sign of a value; raise Undecided if its ball contains 0."""
     if isinstance(number, Fraction):
         return (number > 0) - (number < 0)
     if number > 0:

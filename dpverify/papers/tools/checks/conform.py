@@ -1,4 +1,4 @@
-"""What ``conform`` says of optimizers whose sensitivity and noise are known."""
+"""Check the results of ``conform`` on optimizers whose sensitivity and noise are known."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _each_coordinate(gradients: Matrix, clip: float) -> Vector:
 
 
 def _clipped_sum(gradients: Matrix, clip: float) -> Vector:
-    """Clips the sum and not its terms: one example turns it round, whatever the neighbours are."""
+    """Clip the sum instead of its terms: one example can reverse it, for both kinds of neighbours."""
     total: Vector = _clipped(gradients.sum(axis=0, keepdims=True), clip)[0]
     return total
 
 
 KINDS: tuple[tuple[Release, Callable[[int, bool], float]], ...] = (
     (_sum, lambda d, replaced: 2.0 if replaced else 1.0),
-    # of a batch of one, where a mean changes most; a mean of nothing is 0
+    # for a batch of one, where a mean changes most; the mean of an empty batch is 0
     (_mean, lambda d, replaced: 2.0 if replaced else 1.0),
     (_each_coordinate, lambda d, replaced: (2.0 if replaced else 1.0) * math.sqrt(d)),
     (_clipped_sum, lambda d, replaced: 2.0),
@@ -81,7 +81,7 @@ KINDS: tuple[tuple[Release, Callable[[int, bool], float]], ...] = (
 
 
 def _reported(release: Release, clip: float, promise: Promise, seed: int) -> float:
-    """Give the sensitivity that ``conform`` reports."""
+    """Return the sensitivity that ``conform`` reports."""
 
     def step(state: None, gradients: Matrix, rng: np.random.Generator) -> tuple[None, Vector]:
         noise = promise.deviation * rng.standard_normal(promise.dimension)
@@ -92,9 +92,9 @@ def _reported(release: Release, clip: float, promise: Promise, seed: int) -> flo
 
 
 def _off(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
-    """Relative difference of the reported sensitivity from the exact one.
+    """Return the left side: the relative difference of the reported sensitivity from the exact one.
 
-    ``factor``: what the optimizer's limit is multiplied by; ``tried``: what the gradients that are tried are.
+    ``factor`` multiplies the optimizer's clip length, ``tried`` the clip length that the tests assume.
     """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
@@ -126,14 +126,14 @@ def _optimizers(budget: Budget) -> Iterator[PointLike]:
 
 
 def _stated(test: ConformanceTest) -> Fraction:
-    """By how much noise is too small that a scale test says that it sees: a whole number of tenths of a percent."""
+    """Return the smallest relative reduction of noise that a scale test claims to detect, in steps of 0.1%."""
     if test.detects is None:
         raise ValueError(f"the test of {test.name!r} names no smallest fault")
     return Fraction(round(1000 * test.detects), 1000)
 
 
 def _least_allowed(values: int, level: float) -> float:
-    """Least sum of squares that passes: a limit that is found by asking."""
+    """Return the least sum of squares that passes the scale test, by bisection."""
     below = 0.0
     allowed = float(values)
     while allowed > np.nextafter(below, math.inf):
@@ -148,9 +148,9 @@ def _least_allowed(values: int, level: float) -> float:
 
 
 def _at_least(squares: arb, values: int) -> arb:
-    """Chance that the sum of squares of so many standard normal numbers, which are even, is at least this.
+    """Return the probability that the sum of squares of ``values`` (even) standard normal numbers is at least this.
 
-    It is that of fewer than ``values/2`` events where ``squares/2`` are expected.
+    It equals the probability of fewer than ``values/2`` events if ``squares/2`` are expected.
     """
     expected = squares / 2
     term = (-expected).exp()
@@ -162,7 +162,7 @@ def _at_least(squares: arb, values: int) -> arb:
 
 
 def _missed(less: Fraction = Fraction(0)) -> LeftSide:
-    """Chance that noise passes that is as much too small as the test says that it sees, or by ``less`` less."""
+    """Return the probability that noise passes which is reduced by the test's claimed fraction minus ``less``."""
 
     def lhs(point: Point, statement: Statement) -> arb:
         values = int(point["n"])
@@ -174,7 +174,7 @@ def _missed(less: Fraction = Fraction(0)) -> LeftSide:
 
 
 def _too_seldom(factor: float = 1.0) -> LeftSide:
-    """Chance that correct noise fails as too small, at a level that is multiplied by a factor."""
+    """Return the probability that correct noise fails as too small, at a level that is multiplied by ``factor``."""
 
     def lhs(point: Point, statement: Statement) -> arb:
         values = int(point["n"])
@@ -190,7 +190,7 @@ def _samples(budget: Budget) -> Iterator[PointLike]:
 
 
 def _optimizer(sigma: float) -> PrivateOptimizer:
-    """A sum of clipped gradients with noise, over the batch; of gradients that are 0 there is nothing to clip."""
+    """Return an optimizer: a sum of clipped gradients with noise, over the batch; zero gradients are not clipped."""
 
     def step(state: None, gradients: Matrix, rng: np.random.Generator) -> tuple[None, Vector]:
         total = _sum(gradients, 1.0) if gradients.any() else gradients[0]
@@ -204,7 +204,7 @@ def _batches(examples: int, steps: int, rng: np.random.Generator) -> Iterator[An
 
 
 def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Whether an optimizer fails, for each of some seeds; it keeps its promise if ``sigma`` is as promised."""
+    """Return a simulation of an optimizer's failures over seeds; the optimizer is correct if ``sigma`` is SIGMA."""
     promise = Promise(
         sigma=SIGMA,
         clip=1.0,
@@ -218,7 +218,7 @@ def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int
     optimizer = _optimizer(sigma)
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
-        level = float(context.point["level"]) / 2.0  # of each kind of test, as conformance() shares it out
+        level = float(context.point["level"]) / 2.0  # level of each kind of test, as conformance() divides it
         failed = np.empty(size)
         for place, seed in enumerate(rng.integers(1 << 32, size=size).tolist()):
             tests = itertools.chain(
@@ -231,7 +231,7 @@ def _alarms(sigma: float = SIGMA) -> Callable[[Context, np.random.Generator, int
 
 
 def _plan(context: Context) -> Plan:
-    """Plan for the level 1/20."""
+    """Return the plan for the level 1/20."""
     return Plan(ProportionEffect(0.05, 0.7 if context.budget.name == "smoke" else 0.15), seconds_each=0.09, block=20)
 
 

@@ -1,4 +1,4 @@
-"""Confidence limits of audits and of proportions: the chance that one is wrong, summed over all counts."""
+"""Check confidence limits of audits and of proportions: the probability of a wrong limit, summed over all counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _counts(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def _above(factor: float, *, forgotten: bool = False) -> LeftSide:
-    """Chance that the audit's bound is above epsilon; ``forgotten``: what delta may decide is not taken off."""
+    """Return the probability that the audit's bound exceeds epsilon; ``forgotten`` ignores the correction for delta."""
 
     def lhs(point: Point, statement: Statement) -> arb:
         n = int(point["n"])
@@ -57,7 +57,7 @@ def _games(budget: Budget) -> Iterator[PointLike]:
 
 
 def _tail(count: int, n: int, p: arb) -> arb:
-    """P(Bin(n, p) > count)."""
+    """Return P(Bin(n, p) > count)."""
     return sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count + 1, n + 1)), arb(0))
 
 

@@ -1,6 +1,6 @@
-"""What parties of DDP-SRM add up and open: fixed-point values in a field, and the noise of their shares.
+"""Check what parties of DDP-SRM add up and open: fixed-point values in a field, and the noise of their shares.
 
-MPyC's own sharing is not looked at: here a sum in the field is that of its elements.
+MPyC's own sharing is not tested: here a sum in the field is the sum of its elements.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from dpverify.train.run import problem_of
 CHECKS = PaperChecks("tools", __name__)
 
 DIMENSION = 40
-HOLDS = 6  # examples of each party
+HOLDS = 6  # number of examples of each party
 
 
 def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
-    """How far the opened sum is from the sum of the real vectors, in halves of a unit.
+    """Return the distance of the opened sum from the sum of the real vectors, in halves of a unit.
 
-    Faults: parties that the sum lacks, and another place at which the field's elements become negative.
+    ``parties_less`` parties missing from the sum, and another ``half`` above which field elements are negative, are
+    faults.
     """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
@@ -62,14 +63,14 @@ def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
 
 
 class RecordingSession:
-    """A session that keeps what its party gives; all others have zeros."""
+    """A session that records the values of its party; all other parties have zeros."""
 
     def __init__(self, parties: int) -> None:
         self.parties = parties
         self.given: list[Indices] = []
 
     def open_sum(self, values: Indices, *, inside: Inside | None) -> Indices:
-        """Keep the values, and open them."""
+        """Record the values, and return them as the opened sum."""
         assert inside is None
         self.given.append(values.copy())
         return values
@@ -77,7 +78,7 @@ class RecordingSession:
 
 @cache
 def _run(parties: int, epsilon: float, steps: int) -> tuple[DdpSettings, dict[str, float]]:
-    """Settings of a run with calibrated noise, and the deviations that it promises."""
+    """Return the settings of a run with calibrated noise, and the deviations that it promises."""
     dataset = dataset_of(np.zeros((HOLDS * parties, DIMENSION)), np.arange(HOLDS * parties) % 2)
     chosen = {"parties": parties, "steps": steps, "batch": 2 * parties, "lam": 0.0, "scale": "clip"}
     settings = DDP_SRM.complete(DDP_SRM.take(chosen), len(dataset.x))
@@ -87,10 +88,10 @@ def _run(parties: int, epsilon: float, steps: int) -> tuple[DdpSettings, dict[st
 
 
 def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
-    """Largest relative difference of the opened noise from the sum of all parties' Gaussians of the promised size.
+    """Return the largest relative difference of the opened noise from all parties' Gaussians of the promised size.
 
-    Gradients are 0, so that a party gives noise alone; its Gaussians are known from what draws them. Faults: ``factor``
-    times the noise, and parties that add none.
+    Gradients are 0, so a party contributes only noise; its Gaussians are known from its generator. ``factor`` times the
+    noise, and ``silent`` parties that add none, are faults.
     """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
@@ -125,7 +126,10 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
 
 
 def _honest(fewer: int = 0) -> LeftSide:
-    """Variance of the noise of those parties that cannot collude, over that which the rounded sums need."""
+    """Return the honest parties' noise variance over the variance that the rounded sums need.
+
+    Honest parties are those that a largest possible collusion leaves out.
+    """
 
     def lhs(point: Point, statement: Statement) -> arb:
         parties = int(point["m"])

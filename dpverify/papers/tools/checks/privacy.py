@@ -1,8 +1,8 @@
-"""Conversions of one Gaussian in balls, and many steps on random batches against delta from below.
+"""Check conversions of one Gaussian in balls, and many steps on random batches by lower bounds on delta.
 
-*Delta from below*: losses of a step are rounded down to a grid and added up exactly. With L the privacy loss of all
-steps, delta at epsilon is E(1 - exp(epsilon - L))_+, which rises with L: what the losses are rounded down by, and what
-lies beyond the grid, can only lower it. The sum's law is a power of the step's transform.
+*Lower bounds on delta*: the losses of a step are rounded down to a grid and added up exactly. With L the privacy loss
+of all steps, delta at epsilon is E(1 - exp(epsilon - L))_+, which grows with L. So rounding losses down, and omitting
+losses beyond the grid, can only lower it. The sum's law is a power of the step's transform.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from dpverify.privacy.subsampling import (
 from dpverify.symbolic.exact.numbers import Exact, ball
 
 CELLS: Final = 1 << 17
-ROUNDING: Final = 1e-12  # more than the transforms' rounding moves a probability; it is taken off
+ROUNDING: Final = 1e-12  # bound on the effect of the transforms' rounding on a probability, which is subtracted
 
 
 @lru_cache(maxsize=64)
 def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Law of the summed loss of T steps of (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2), or the other way round.
+    """Return the law of the summed loss of T steps of (1-q) N(0, s^2) + q N(1, s^2) against N(0, s^2).
 
-    Losses, rising, and their probabilities, both shape (n,).
+    ``swapped`` exchanges the two. The result is the increasing losses and their probabilities, both of shape (n,).
     """
     spread = 12.0 * sigma
     x = np.linspace(-spread, spread + 1.0, 20_001)
@@ -63,7 +63,7 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
     cells = cells - first
     inside = cells < CELLS
     table = np.bincount(cells[inside], law[inside], minlength=CELLS)
-    # The power wraps around: the window of CELLS values that holds the sum's mean in its middle is read off.
+    # The power is cyclic: read the window of CELLS values with the sum's mean in its middle.
     power = np.fft.irfft(np.fft.rfft(table) ** T, CELLS)
     middle = T * float((np.arange(CELLS) * table).sum())
     lowest = int(middle) - CELLS // 2
@@ -74,14 +74,14 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
 
 
 def _width(least: NDArray[np.float64], law: NDArray[np.float64], T: int) -> float:
-    """A width of the window far beyond which the sum does not go: thirty deviations, and what one step can do."""
+    """Return a window's width that the sum is far from exceeding: thirty deviations plus the range of one step."""
     mean = float((least * law).sum())
     deviation = float(np.sqrt(((least - mean) ** 2 * law).sum()))
     return 30.0 * deviation * math.sqrt(T) + 2.0 * float(np.ptp(least[law > 1e-18]))
 
 
 def seen_delta(q: float, sigma: float, T: int, epsilon: float) -> float:
-    """Bound delta at epsilon from below, for the worse direction; epsilon at least 0."""
+    """Return a lower bound on delta at epsilon >= 0, for the worse direction."""
     deltas = []
     for swapped in (False, True):
         loss, law = losses(q, sigma, T, swapped)
@@ -94,7 +94,7 @@ CHECKS = PaperChecks("tools", __name__)
 
 
 def down(value: Fraction) -> float:
-    """The largest float that is not above a positive number: what is certified for it is certified for the number."""
+    """Return the largest float not above a positive number: certificates for the float hold for the number."""
     near = float(value)
     return near if Fraction(near) <= value else nextafter(near, 0.0)
 
@@ -131,7 +131,7 @@ def _seen(reported: Reported, factor: float = 1.0) -> LeftSide:
 
 
 def _at_noise(factor: float) -> LeftSide:
-    """Delta with the noise that is reported for an epsilon, on batches of 1000."""
+    """Return the left side: delta with the noise that is reported for an epsilon, on batches of 1000."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         q = float(point["q"])
@@ -169,7 +169,7 @@ def _some(budget: Budget) -> Iterator[PointLike]:
 
 
 def _moment(order: int, q: Fraction, sigma: Fraction) -> arb:
-    """Renyi divergence of (1-q) N(0, s^2) + q N(1, s^2) from N(0, s^2), by its finite sum, in a ball."""
+    """Return the Renyi divergence of (1-q) N(0, s^2) + q N(1, s^2) from N(0, s^2), by its finite sum, in a ball."""
     unit = 1 / (2 * ball(sigma) ** 2)
     terms = (
         comb(order, k) * ball((1 - q) ** (order - k) * q**k) * (k * (k - 1) * unit).exp() for k in range(order + 1)
@@ -178,9 +178,9 @@ def _moment(order: int, q: Fraction, sigma: Fraction) -> arb:
 
 
 def _opposite(order: int, q: Fraction, sigma: Fraction) -> arb:
-    """Divergence of (1-q) N(0, s^2) + q N(1/2, s^2) from the same with -1/2, of what falls into 150 pieces of the line.
+    """Return a lower bound on the divergence of (1-q) N(0, s^2) + q N(1/2, s^2) from the same with -1/2.
 
-    No more can be seen in the pieces than in the outputs, so it is a lower bound.
+    It is the divergence of the probabilities of 150 pieces of the line, which reveal at most as much as the outputs.
     """
     rate, width, half = ball(q), ball(sigma) * arb(2).sqrt(), ball(Fraction(1, 2))
     edges = [ball(sigma) * (k - 75) * 12 / 75 + half * max(0, k - 75) / 15 for k in range(151)]
@@ -195,7 +195,7 @@ def _opposite(order: int, q: Fraction, sigma: Fraction) -> arb:
 
 
 def _bounds(order: int, q: float, sigma: float) -> tuple[float, ...]:
-    """What is reported for batches without replacement."""
+    """Return the reported divergences for batches without replacement."""
     generic = without_replacement_rdp(order, q, [gaussian_rdp(j, 1 / sigma) for j in range(2, order + 1)])
     return sampled_rdp(order, q, sigma), without_replacement_gaussian_sharp(order, q, sigma), generic
 

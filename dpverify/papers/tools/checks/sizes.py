@@ -1,4 +1,4 @@
-"""Clipped gradients, and the certified constants of a problem, in exact arithmetic on drawn and on worst points."""
+"""Check clipped gradients and the certified constants of a problem, in exact arithmetic, on random and worst points."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _square(vector: Iterable[float]) -> Fraction:
 
 
 def _data(point: Point) -> tuple[Matrix, Vector, Vector]:
-    """Rows, labels and the iterate; the sizes of rows go over many powers of two."""
+    """Return random rows, labels and an iterate; the lengths of rows vary over many powers of two."""
     d = int(point["d"])
     rng = np.random.default_rng([int(point["draw"]), int(point["d"])])
     x = rng.standard_normal((BATCH, d)) * 2.0 ** rng.integers(-30, 30, (BATCH, 1))
@@ -55,7 +55,7 @@ def _clipped(factor: float) -> LeftSide:
 
 
 def _moved(factor: float) -> LeftSide:
-    """One example becomes the opposite of itself, so that what is clipped turns round."""
+    """Return the left side: the change of the clipped sum if one example is replaced by its opposite."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, y, w), clip, everything = _data(point), float(point["C"]), np.arange(BATCH)
@@ -80,7 +80,7 @@ def _clips(budget: Budget) -> Iterator[PointLike]:
 
 
 def _vectors(point: Point) -> tuple[Vector, Vector, Vector]:
-    """A row of norm B at most and two iterates; draw 0: equal entries and |w_j| = 1/sqrt(3); draw 1: near w = 0."""
+    """Return a row of norm at most B and two iterates; draw 0: equal entries, |w_j| = 1/sqrt(3); draw 1: near w = 0."""
     d = int(point["d"])
     draw = int(point["draw"])
     rng = np.random.default_rng([draw, d])
@@ -94,7 +94,7 @@ def _vectors(point: Point) -> tuple[Vector, Vector, Vector]:
 
 
 def _gradient(factor: float) -> LeftSide:
-    """The kernel's gradient, rounding and all, over G; the worse of the two labels."""
+    """Return the left side: the square of the kernel's gradient over G, with rounding, for the worse label."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, w, _), lam, out = _vectors(point), float(point["lam"]), np.empty(int(point["d"]))
@@ -109,7 +109,7 @@ def _gradient(factor: float) -> LeftSide:
 
 
 def _exact_gradient(x: Vector, w: Vector, lam: float) -> list[arb]:
-    """Gradient of an example with label 0, in balls."""
+    """Return the gradient of an example with label 0, in balls."""
     z = sum((arb(a) * arb(b) for a, b in zip(x.tolist(), w.tolist(), strict=True)), arb(0))
     steep = 1 / (1 + (-z).exp())
     return [

@@ -1,7 +1,7 @@
-"""The noise that ``train`` adds after it has calibrated, measured in what a run releases, against ``calibrate``.
+"""Compare the noise that ``train`` adds after calibration, measured in a run's releases, with ``calibrate``.
 
-The Gaussians behind a run are known: they come from stream 1 of its seed. What is released is then a known function of
-the deviations alone, which can be solved for them.
+The Gaussians behind a run are known: they come from stream 1 of its seed. So the releases are a known function of the
+deviations, which can be solved for them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OF_TREES = ("dp-nsgd", "sr-nsgd")
 
 
 def _data(examples: int, size: float) -> tuple[Dataset, Vector]:
-    """Examples that all have the gradient ``sigmoid(x w) x``: x with label 0, and -x with label 1."""
+    """Return examples that all have the gradient ``sigmoid(x w) x``: x with label 0, and -x with label 1."""
     row = size * np.ones(DIMENSION) / math.sqrt(DIMENSION)
     labels = np.arange(examples) % 2
     return dataset_of(np.where(labels[:, np.newaxis] == 0, row, -row), labels), row
@@ -72,7 +72,7 @@ def _request(algorithm: str, point: Point) -> Request:
 
 
 def _iterates(run: LongRun, steps: int) -> Matrix:
-    """w_1, ..., w_{T+1} as they are released."""
+    """Return w_1, ..., w_{T+1} as released."""
     iterates = [run.w]
     for _ in range(steps):
         run.advance(1)
@@ -81,7 +81,7 @@ def _iterates(run: LongRun, steps: int) -> Matrix:
 
 
 def _normalized(streams: list[Matrix], row: Vector, w: Matrix, alpha: float) -> Vector:
-    """Deviations s for which each step goes along m_t + sum of s_f n_f,t; ``streams``: n_f, at deviation 1."""
+    """Return deviations s for which each step is along m_t + sum of s_f n_f,t; ``streams`` are n_f at deviation 1."""
     momentum = np.zeros(DIMENSION)
     targets = []
     unknown = []
@@ -113,7 +113,7 @@ def _of_sr_nsgd(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, f
 
 
 def _of_dp_srm(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
-    """Where gradients are 0, v^t - (1 - gamma) v^(t-1) is noise."""
+    """Return the deviations of a run with gradients 0, in which v^t - (1 - gamma) v^(t-1) is noise."""
     assert isinstance(run, DpSrm)
     rng = generator(s.seed, 1)
     before = np.zeros(DIMENSION)
@@ -126,7 +126,7 @@ def _of_dp_srm(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, fl
 
 
 def _of_dpageem(run: LongRun, s: Any, row: Vector, examples: int) -> dict[str, float]:
-    """Where gradients are 0, a step is momentum and noise; but for those at whose end a stage hands on an iterate."""
+    """Return the deviations of a run with gradients 0, from its steps but those at the end of a stage."""
     assert isinstance(run, StagedDescent)
     rng = generator(s.seed, 1)
     w = _iterates(run, s.steps)
@@ -147,7 +147,7 @@ MEASURED = {"dp-nsgd": _of_dp_nsgd, "sr-nsgd": _of_sr_nsgd, "dp-srm": _of_dp_srm
 
 @cache
 def _applied(algorithm: str, request: Request, examples: int, factor: float) -> dict[str, float]:
-    """Deviations that the updates of a run show, with its noise times a factor; infinite if ``train`` differs."""
+    """Return the deviations of a run's updates, with its noise times ``factor``; infinite if ``train`` differs."""
     dataset, row = _data(examples, 1.0 if algorithm in OF_TREES else 0.0)
     settings = request.settle(examples)
     problem = problem_of(dataset, settings)
@@ -162,7 +162,7 @@ def _applied(algorithm: str, request: Request, examples: int, factor: float) -> 
 
 @cache
 def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, float]:
-    """The same deviations as ``calibrate`` gives them."""
+    """Return the same deviations according to ``calibrate``."""
     assert request.epsilon is not None
     assert request.delta is not None
     settings: Any = request.settle(examples)
@@ -175,7 +175,7 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
         trees = calibration(algorithm, **options)
         assert isinstance(trees, Calibration)
         return {name: float(row.exact) for name, row in trees.node_std.items()}
-    if algorithm == "dp-srm":  # the box releases one estimate more than train makes: the last, which nothing reads
+    if algorithm == "dp-srm":  # the box releases one estimate more than train makes: the last, which no line uses
         options |= {"steps": settings.steps - 1, "gamma": settings.gamma, "zeta": CHANGE_CLIP}
     else:
         options |= {"steps": settings.stage_steps, "stages": STAGES}
@@ -186,7 +186,7 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
 
 
 def _off(algorithm: str, factor: float = 1.0) -> LeftSide:
-    """Largest relative difference of a deviation that is added from the one that ``calibrate`` gives."""
+    """Return the left side: the largest relative difference of an added deviation from the one of ``calibrate``."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         request = _request(algorithm, point)

@@ -1,33 +1,34 @@
-"""Errors of the momentum that are attained: Lemma 11 at its worst, one permutation, Algorithm 4's reordering.
+"""Attained errors of the momentum: worst cases of Lemma 11, one permutation, and Algorithm 4's reordering.
 
-Lemma 11: errors in closed form, on problems on a line.
+For Lemma 11, the errors have closed forms, on problems on a line.
 
-*Slope*: identical examples with a constant gradient of length G; after t steps m_t still lacks the share
-``(1-alpha)^t``. *Ramp*: identical examples with the gradient ``L w``; the momentum lags behind. *Antipodes*: gradients
-G and -G; F is flat, and all of the momentum is sampling error. These reach the parts of ``E |m_hat_t - grad F(w_t)|``
-(NOTES_utility_lemmas.md). Last, how far m_t - m_{t-N} moves if one example is replaced and all released before is held
-fixed (``tran2022:section-4-momentum-difference``): under one permutation the visits at i of m_t and at i - N of m_{t-N}
-have the same weight, and only the first epoch's has no partner; under fresh ones the weights differ, and nothing small
-is left.
+*Slope*: identical examples with a constant gradient of length G. After t steps m_t still lacks the fraction
+``(1-alpha)^t`` of it. *Ramp*: identical examples with the gradient ``L w``. The momentum lags behind. *Antipodes*:
+gradients G and -G. F is flat, and all of the momentum is sampling error. These problems attain the parts of
+``E |m_hat_t - grad F(w_t)|`` (NOTES_utility_lemmas.md).
 
-One permutation, which breaks Lemma 11's proof: problems small enough to go through every order (no kernels).
+``attained_once``, ``largest_once`` and ``attained_fresh`` are about the movement of m_t - m_{t-N} if one example is
+replaced and all earlier releases are held fixed (``tran2022:section-4-momentum-difference``). Under one permutation,
+the visit at i in m_t and the visit at i - N in m_{t-N} have the same weight, and only the first epoch's visit has no
+partner. Under fresh permutations, the weights differ and the movement is not small.
 
-*Pair*: two examples on a line with the gradients 3 and -1: where the second epoch begins depends on the first one's
-order, so the anchor tells the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with ``a_k = (e_0 + s
-e_k)/sqrt(1 + s^2)`` and h a clipped line, -1 below b and 1 above it. In the first epoch all gradients are ``-G a_k``.
-The earlier an example is drawn the further the run has gone along e_k: a threshold b parts the examples that have
-crossed it at the second anchor from those drawn late, and the second epoch's centred gradients are aligned by its
-order. Relabelling permutes the axes: one order is the mean over all.
+One permutation breaks Lemma 11's proof. The problems that show this are small enough to enumerate every order
+(no kernels). *Pair*: two examples on a line with the gradients 3 and -1. The start of the second epoch depends on the
+order of the first, so the anchor reveals the order. *Ridges*: example k has the loss ``G h(<a_k, w>)`` with
+``a_k = (e_0 + s e_k)/sqrt(1 + s^2)``, where h' is a clipped line, -1 below b and 1 above it. In the first epoch all
+gradients are ``-G a_k``. The earlier an example is drawn, the further the run has gone along e_k. At the second anchor,
+a threshold b separates the examples that have crossed it from those drawn late, so the order aligns the centred
+gradients of the second epoch. Relabelling the examples permutes the axes, so one order gives the mean over all orders.
 
-Algorithm 4's error under fresh permutations, exactly, for the smallest data set that has one: two examples.
+Algorithm 4's error under fresh permutations is computed exactly for two examples, the smallest data set that has one.
 
-Equation 3 takes for the window before a window "the same examples at the anchor before". With fresh permutations these
-are other examples, and m_hat_t - m_t keeps, besides the noise, b_t = sum over epochs e of X_e, ``X_e = alpha (1-gamma)
-sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s))``, k = k(s) the window of s (1 the latest), D_s =
-(1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) example x's gradient at the anchor of epoch e minus the
-mean over all examples. Window q, the first, has only the part with c_{q-1}, and steps s <= r have none. The X_e are
-uncorrelated, as each order is drawn afresh (NOTES_identities.md). Where gradients do not depend on w, b_t = sum over s
-of w_s h(x_s) with the weights below.
+Equation 3 assumes that the window before a window has "the same examples at the anchor before". With fresh permutations
+it has other examples, and m_hat_t - m_t contains, besides the noise, b_t = sum over epochs e of X_e, ``X_e = alpha
+(1-gamma) sum over steps s of e of D_s (c_{k-1} h_e(x_s) - c_k h_{e-1}(x_s))``. Here k = k(s) is the window of s
+(1 the latest), D_s = (1-alpha)^(last step of the window - s), c_0 = 0, and h_e(x) is the gradient of example x at the
+anchor of epoch e minus the mean over all examples. Window q, the first, has only the part with c_{q-1}, and steps
+s <= r have none. The X_e are uncorrelated, because the orders are drawn independently (NOTES_identities.md). If
+gradients do not depend on w, b_t = sum over s of w_s h(x_s) with the weights of ``bias_weights``.
 """
 
 from __future__ import annotations
@@ -58,14 +59,14 @@ MOST_STEPS = 12  # Antipodes are enumerated up to this step: 2^6 orders.
 
 
 def slope_error(t: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """Error of the momentum on a slope, whatever the order: ``|m_t - grad F(w_t)| = (1-alpha)^t G``."""
+    """Return the error of the momentum on a slope, for every order: ``|m_t - grad F(w_t)| = (1-alpha)^t G``."""
     return (1 - alpha) ** t * lipschitz
 
 
 def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lipschitz: Fraction) -> Fraction:
-    """Error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum."""
-    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``, the lag less what m_0 = 0 makes up for; 0 where
-    # the ramp would be steeper than G.
+    """Return the error of the momentum of full gradients on a ramp that begins ``(t-1) eta`` above the minimum."""
+    # ``eta L ((1-alpha)(1-(1-alpha)^(t-1))/alpha - (t-1)(1-alpha)^t)``: the lag, reduced by the effect of m_0 = 0. The
+    # result is 0 where the ramp would be steeper than G.
     if (t - 1) * eta * smoothness > lipschitz:
         return Fraction(0)
     beta = 1 - alpha
@@ -73,7 +74,7 @@ def ramp_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, lip
 
 
 def antipodes_error(t: int, alpha: Fraction, lipschitz: Fraction, ordering: Ordering) -> Fraction:
-    """Mean of ``|m_t|`` over all orders for the gradients G and -G; 0 beyond ``MOST_STEPS``, where it is not known."""
+    """Return the mean of ``|m_t|`` over all orders for the gradients G and -G; 0 beyond ``MOST_STEPS`` (unknown)."""
     if t > MOST_STEPS:
         return Fraction(0)
     beta = 1 - alpha
@@ -96,7 +97,7 @@ def attained_error(
     lipschitz: Fraction,
     ordering: Ordering,
 ) -> Fraction:
-    """Largest ``E|m_t - grad F(w_t)|`` that the three problems attain; antipodes need N = 2."""
+    """Return the largest ``E|m_t - grad F(w_t)|`` that the three problems attain; antipodes need N = 2."""
     errors = [slope_error(t, alpha, lipschitz), ramp_error(t, alpha, eta, smoothness, lipschitz)]
     if n_examples == 2:
         errors.append(antipodes_error(t, alpha, lipschitz, ordering))
@@ -104,9 +105,9 @@ def attained_error(
 
 
 def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
-    """Steps between w_i and the anchor of its epoch; w_0 stands for w_1."""
-    # one-based: epoch q owns qN + 1 .. (q+1)N, with the anchor w_{qN+1}. quotient: it owns qN .. qN + N - 1, with
-    # w_{qN}. shifted: it owns qN + 1 .. (q+1)N, with w_{qN}.
+    """Return the number of steps between w_i and the anchor of its epoch; w_0 means w_1."""
+    # one-based: epoch q has the steps qN + 1 .. (q+1)N and the anchor w_{qN+1}. quotient: it has the steps qN ..
+    # qN + N - 1 and the anchor w_{qN}. shifted: it has the steps qN + 1 .. (q+1)N and the anchor w_{qN}.
     if epochs == "one-based":
         return (i - 1) % n_examples
     epoch = i // n_examples if epochs == "quotient" else (i - 1) // n_examples
@@ -116,7 +117,7 @@ def anchor_distance(i: int, n_examples: int, epochs: Epochs) -> int:
 def attained_drift(
     t: int, n_examples: int, alpha: Fraction, eta: Fraction, smoothness: Fraction, epochs: Epochs
 ) -> Fraction:
-    """Largest momentum-weighted drift, on a ramp: ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``."""
+    """Return the largest weighted drift, on a ramp: ``alpha eta L sum over i of (1-alpha)^(t-i) |i - anchor|``."""
     beta = 1 - alpha
     total = Fraction(0)
     for i in range(1, t + 1):
@@ -128,14 +129,14 @@ FRACTION_ZERO = Fraction(0)
 
 
 def attained_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """Give ``2*alpha*G*(1-alpha)**(t - N)``, which occurs for every eta and L."""
-    # The replaced example's gradient is G u, and -G u for the neighbour, and it comes last in every epoch: all partners
-    # cancel, and the first epoch's visit stays.
+    """Return ``2*alpha*G*(1-alpha)**(t - N)``, a movement that occurs for every eta and L."""
+    # The replaced example has the gradient G u, its replacement -G u, and it comes last in every epoch. All visits with
+    # a partner cancel, and the first epoch's visit remains.
     return 2 * alpha * lipschitz * (1 - alpha) ** (t - N)
 
 
 def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fraction) -> Fraction:
-    """Bound the movement under one permutation over all places; gradients change by ``drift`` within N steps."""
+    """Return a bound on the movement under one permutation, for gradients that change by ``drift`` within N steps."""
     beta = 1 - alpha
     largest = FRACTION_ZERO
     for place in range(1, min(N, t) + 1):
@@ -145,7 +146,7 @@ def largest_once(t: int, N: int, alpha: Fraction, lipschitz: Fraction, drift: Fr
 
 
 def attained_fresh(t: int, N: int, alpha: Fraction, lipschitz: Fraction) -> Fraction:
-    """A movement under fresh permutations, from gradients +-G u: the example comes first, in the last epoch last."""
+    """Return the movement for gradients +-G u if the example comes last in the last epoch and first in all others."""
     beta = 1 - alpha
     visits = [*range(1, t - N + 1, N), t]
     now = sum((beta ** (t - i) for i in visits), FRACTION_ZERO)
@@ -160,11 +161,11 @@ LEMMA_11 = PARTS[:4]  # The parts that Lemma 11 adds up.
 
 @dataclass(frozen=True)
 class ErrorRun:
-    """A run of either algorithm; d = 1."""
+    """Parameters of a run of either algorithm, with d = 1."""
 
     n_examples: int  # N and T
     steps: int
-    alpha: Fraction  # weights and length of a step; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2
+    alpha: Fraction  # weights and step length; the corrected Lemma 7 needs alpha >= 1/N and gamma = eta N <= 1/2
     gamma: Fraction
     eta: Fraction
     sigma: Fraction  # noise multiplier and V of Algorithm 1
@@ -174,20 +175,20 @@ class ErrorRun:
 
 
 class Part(NamedTuple):
-    """A part of the error on its problem, and its corrected bound; in units of the gradient."""
+    """Attained value of a part of the error on its problem, and its corrected bound; in units of the gradient."""
 
     attained: Exact
     bound: Exact
 
 
 def lag_error(t: int, alpha: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
-    """Weighted way of full gradients up to step t on a ramp: ``eta L (1-alpha)(1-(1-alpha)^(t-1))/alpha``."""
+    """Return the weighted lag of full gradients at step t on a ramp: ``eta L (1-alpha)(1-(1-alpha)^(t-1))/alpha``."""
     beta = 1 - alpha
     return eta * smoothness * beta * (1 - beta ** (t - 1)) / alpha
 
 
 def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
-    """All parts at a step."""
+    """Return all parts of the error at step t."""
     n = run.n_examples
     alpha = run.alpha
     eta = run.eta
@@ -218,7 +219,7 @@ def error_parts(t: int, run: ErrorRun) -> dict[str, Part]:
 
 
 def printed_parts(run: ErrorRun) -> dict[str, Exact]:
-    """Printed bounds of the parts that have one, the same at every step: Lemma 11's three terms, and Lemma 12."""
+    """Return the printed bounds, equal at every step, of the parts that have one: Lemma 11's terms and Lemma 12."""
     slope = run.lipschitz
     way = run.eta * run.smoothness
     noise = to_ball(to_value(4 * run.alpha * slope * run.sigma))
@@ -231,7 +232,7 @@ def printed_parts(run: ErrorRun) -> dict[str, Exact]:
 
 
 def _root(square: Exact) -> arb:
-    """Square root; the square of a ball that reaches below 0 by rounding is taken as its upper end."""
+    """Return the square root; a ball that reaches below 0 by rounding is replaced by its upper end."""
     ball = to_ball(to_value(square))
     return ball.sqrt() if ball >= 0 else ball.abs_upper().sqrt()
 
@@ -244,7 +245,7 @@ TILT = 0.01  # s: how far a ridge is turned towards its own axis.
 
 
 def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: Fraction = Fraction(0)) -> Fraction:
-    """Where the second epoch begins, for two examples with the gradients 3 + slope w and -1 and w_1 = 0."""
+    """Return where the second epoch begins, for two examples with the gradients 3 + slope w and -1, and w_1 = 0."""
     m = Fraction(0)
     w = Fraction(0)
     for k in order:
@@ -254,7 +255,7 @@ def pair_anchor(order: tuple[int, int], alpha: Fraction, eta: Fraction, slope: F
 
 
 def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering) -> Fraction:
-    """Mean of ``grad f(w_3, x) - grad F(w_3)``; near the path example 0 has the gradient 3 + w/2, example 1 -1."""
+    """Return the mean of ``grad f(w_3, x) - grad F(w_3)``; near the path the two gradients are 3 + w/2 and -1."""
     slope = Fraction(1, 2)
     drawn = Fraction(0)
     full = Fraction(0)
@@ -270,7 +271,7 @@ def pair_bias(alpha: Fraction, eta: Fraction, position: int, ordering: Ordering)
 
 
 def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.float64]:
-    """Give ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the examples in the order in which they are drawn, G = 1."""
+    """Return ``grad f(w_{N+1}, x) - grad F(w_{N+1})`` of the examples, in the order of drawing, G = 1."""
     if not 1 <= late < n_examples:
         raise ValueError(f"late must lie in [1, N), got late={late}, N={n_examples}.")
     ridges = np.hstack([np.ones((n_examples, 1)), TILT * np.eye(n_examples)]) / np.sqrt(1 + TILT**2)
@@ -293,7 +294,7 @@ def ridge_gradients(n_examples: int, alpha: float, late: int) -> NDArray[np.floa
 
 
 def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
-    """Mean square ``alpha^2 |sum of c_i A_i|^2`` at t = 2N on ridges under one permutation, G = 1."""
+    """Return the mean square ``alpha^2 |sum of c_i A_i|^2`` at t = 2N on ridges under one permutation, G = 1."""
     second = ridge_gradients(n_examples, alpha, late)
     first = -TILT * np.hstack([np.zeros((n_examples, 1)), np.eye(n_examples) - 1 / n_examples]) / np.sqrt(1 + TILT**2)
     decays = (1 - alpha) ** np.arange(2 * n_examples - 1, -1, -1.0)
@@ -301,12 +302,12 @@ def ridge_sampling(n_examples: int, alpha: float, late: int) -> float:
     return float(total @ total)
 
 
-MOST_EPOCHS = 12  # Enumerations go through 2 to the power of this many orders.
+MOST_EPOCHS = 12  # At most this many epochs, with two orders each, are enumerated.
 
 
 def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Weights of constant gradients in the bias: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``."""
-    # c_q is taken for 0 in the first whole window, and the weights are 0 before it.
+    """Return the weights of constant gradients in the bias: ``alpha (1-gamma) D_s (c_{k-1} - c_k)``."""
+    # In the first whole window c_q is replaced by 0, and before that window the weights are 0.
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     scale = to_value(alpha * (1 - gamma))
@@ -320,7 +321,7 @@ def bias_weights(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> l
 
 
 def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, variance: Exact) -> Exact:
-    """Mean of ``|b_t + noise|`` over all orders, for the gradients G and -G on a line; exact without noise."""
+    """Return the mean of ``|b_t + noise|`` over all orders, for gradients G and -G on a line; exact without noise."""
     weights = bias_weights(t, 2, alpha, gamma)
     epochs = (t + 1) // 2
     if epochs > MOST_EPOCHS:
@@ -336,7 +337,7 @@ def mean_distance_of_two(t: int, alpha: Fraction, gamma: Fraction, lipschitz: Fr
 
 
 def _mean_distance(mean: Value, variance: Value) -> Value:
-    """Mean of |X| for X Gaussian."""
+    """Return the mean of |X| for X Gaussian."""
     if variance == 0:
         return mean if mean >= 0 else -mean
     mu = to_ball(mean)

@@ -1,11 +1,10 @@
 """The exact laws of the noise of Algorithms 1 and 2: coefficients, variances, expected norms, covariances.
 
-Algorithm 1 and Lemma 12.
+In Algorithm 1 (Lemma 12), NOISE_t is Gaussian with independent coordinates, each of variance
+``(4*alpha*G*sigma)**2 * V * F(t)``, where F(t) sums the squared decays of COMPOSE(1, t). So the expected norm has a
+closed form and needs no simulation.
 
-NOISE_t is Gaussian with independent coordinates, each of variance ``(4*alpha*G*sigma)**2 * V * F(t)``, where F(t) sums
-the squared decays of COMPOSE(1, t). So the expected norm is known in closed form, without a simulation.
-
-Algorithm 2: which noises are in m_hat_t, and with which coefficients, by Algorithm 4 and equation 8.
+In Algorithm 2, Algorithm 4 and equation 8 determine which noises m_hat_t contains, and with which coefficients.
 
 With t = qN + r, beta = 1 - alpha and c_i = sum_{j<i} (1-gamma)^j beta^{(i-1-j)N}, the noise of m_hat_t is alpha times
 
@@ -16,10 +15,10 @@ With t = qN + r, beta = 1 - alpha and c_i = sum_{j<i} (1-gamma)^j beta^{(i-1-j)N
     5.                sum over COMPOSE(1, t)            of beta^{t-z}   zeta^r_[y,z].
 
 The printed sum over i in term 2 is c_q. The intervals of terms 1 to 3 are disjoint and fill [1, t], those of term 4
-fill [r+N+1, t], so no node occurs twice in a step: variances add. Fractions, or balls where those would be too long; no
-kernel is imported.
+fill [r+N+1, t]. So no node occurs twice in a step, and variances add. Values are fractions, or balls where fractions
+would be too long. No kernel is imported.
 
-Each coordinate is Gaussian with mean 0, and within a step every node occurs once in each family, so the variance is the
+Each coordinate is Gaussian with mean 0, and within a step every node occurs once in each family. So the variance is the
 sum of the squared coefficients times the nodes' variances. Two steps covary through the nodes that both use.
 """
 
@@ -38,13 +37,13 @@ from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, ball, to_ba
 
 
 def tree_noise_variance(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact) -> Exact:
-    """Variance of one coordinate of NOISE_t, ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` (Algorithm 1)."""
+    """Return a coordinate's variance of NOISE_t, ``16 * alpha**2 * G**2 * sigma**2 * V * F(t)`` (Algorithm 1)."""
     node = to_value(16 * (alpha * lipschitz * sigma) ** 2) * to_value(v)
     return to_exact(node * to_value(squared_decay_sum(t, alpha)))
 
 
 def mean_chi(d: int) -> arb:
-    """Mean of the norm of a standard Gaussian vector, ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2)``, below ``sqrt(d)``."""
+    """Return the mean norm of a standard Gaussian vector, ``sqrt(2) * Gamma((d+1)/2) / Gamma(d/2) < sqrt(d)``."""
     if d < 1:
         raise ValueError(f"d must be at least 1, got d={d}.")
     if d < 400:
@@ -54,16 +53,16 @@ def mean_chi(d: int) -> arb:
 
 
 def expected_norm(variance: Exact, d: int) -> arb:
-    """Expected norm of a centred Gaussian vector with independent coordinates: ``sqrt(variance) * mean_chi(d)``."""
+    """Return ``sqrt(variance) * mean_chi(d)``, the expected norm of a centred Gaussian with independent coordinates."""
     return ball(variance).sqrt() * mean_chi(d)
 
 
 def expected_noise_norm(t: int, alpha: Fraction, lipschitz: Fraction, sigma: Fraction, v: Exact, d: int) -> arb:
-    """Expected norm of NOISE_t, ``sqrt(tree_noise_variance) * mean_chi(d)`` (``tran2022:lemma-12`` bounds it)."""
+    """Return the expected norm of NOISE_t, ``sqrt(tree_noise_variance) * mean_chi(d)`` (see ``tran2022:lemma-12``)."""
     return expected_norm(tree_noise_variance(t, alpha, lipschitz, sigma, v), d)
 
 
-LONGEST: Final = 2048  # Rationals with a longer denominator than this many bits become balls
+LONGEST: Final = 2048  # Rationals whose denominator has more than this many bits become balls
 
 Family: TypeAlias = Literal["G", "Delta", "r"]
 
@@ -72,12 +71,12 @@ class Term(NamedTuple):
     """One of the five terms of the noise of m_hat_t."""
 
     number: int  # 1 to 5, in the order of the proof of Lemma 7
-    family: Family  # whose nodes: "G", "Delta" or "r"
+    family: Family  # family of its nodes: "G", "Delta" or "r"
     nodes: dict[Node, Exact]  # coefficient of each node's noise, the factor alpha included
 
 
 def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tuple[Term, ...]:
-    """Coefficients of all node noises in m_hat_t: the five terms, some without nodes (Algorithm 4, equation 8)."""
+    """Return the five noise terms of m_hat_t, some of them without nodes (Algorithm 4, equation 8)."""
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     a = to_value(alpha)
@@ -101,7 +100,7 @@ def noise_terms(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> tu
 
 
 def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> dict[Family, dict[Node, Exact]]:
-    """Coefficients of the noises of all nodes (y, z) in m_hat_t, by family; see :func:`noise_terms`."""
+    """Return the coefficients of the noises of all nodes (y, z) in m_hat_t, by family; see :func:`noise_terms`."""
     families: dict[Family, dict[Node, Exact]] = {"G": {}, "Delta": {}, "r": {}}
     for term in noise_terms(t, n_examples, alpha, gamma):
         families[term.family] |= term.nodes
@@ -109,7 +108,7 @@ def noise_coefficients(t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> list[Value]:
-    """Weights c_1 .. c_count of Algorithm 4's windows, latest first: ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``."""
+    """Return Algorithm 4's window weights c_1 .. c_count, latest first: ``c_{i+1} = (1-alpha)^N c_i + (1-gamma)^i``."""
     epoch = shortened(power(to_value(1 - alpha), n_examples))
     keep = to_value(1 - gamma)
     weights: list[Value] = []
@@ -123,7 +122,7 @@ def window_weights(count: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def squared_decays(a: int, b: int, alpha: Fraction, *, until: int | None = None) -> Value:
-    """Sum of ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b), or over those with z <= ``until``."""
+    """Sum ``(1-alpha)^(2 (b - z))`` over the nodes [y, z] of COMPOSE(a, b), or over those with z <= ``until``."""
     decay = to_value(1 - alpha)
     total: Value = ZERO
     for _, z in compose_intervals(a, b):
@@ -145,7 +144,7 @@ def shortened(value: Value) -> Value:
 
 
 def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction = Fraction(0)) -> None:
-    """Refuse parameters out of range."""
+    """Raise ValueError if a parameter is out of range."""
     if t < 1:
         raise ValueError(f"t must be at least 1, got t={t}.")
     if n_examples < 1:
@@ -170,7 +169,7 @@ class NodeVariances:
 
     @classmethod
     def of(cls, values: Mapping[str, Exact]) -> NodeVariances:
-        """Read the box of Algorithm 2 (lines 9 to 13, 19): ``sigma`` and the constants that matter, the others 0."""
+        """Compute the variances from ``sigma`` and the constants of Algorithm 2 (lines 9 to 13, 19), 0 if absent."""
         constants = {name: to_value(values.get(name, Fraction(0))) for name in _BOX}
         noise = constants["sigma"] ** 2
         g, drift, r = (constants[name] ** 2 * noise for name in ("delta_G", "delta_Delta", "delta_r"))
@@ -179,7 +178,7 @@ class NodeVariances:
         return cls(*(to_exact(v) for v in (g * first, g * later, drift * later, r * later)))
 
     def of_node(self, family: Family, node: Node, n_examples: int) -> Exact:
-        """Variance of one node's noise, by its family and its last step."""
+        """Return the variance of one node's noise, by its family and its last step."""
         if family == "G":
             return self.g_first if node[1] <= 2 * n_examples else self.g_later
         return self.delta if family == "Delta" else self.r
@@ -191,7 +190,7 @@ _BOX = ("sigma", "delta_G", "delta_Delta", "delta_r", "V_first", "V_later")
 def variance_terms(
     t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
 ) -> tuple[Exact, Exact, Exact, Exact, Exact]:
-    """Variance of one coordinate of each of the five terms (``lemma-7-var-1`` to ``-5`` bound them); they add up."""
+    """Return one coordinate's variances of the five terms; they add up (``lemma-7-var-1`` to ``-5`` bound them)."""
     prefix = prefix_term(t, n_examples, alpha, nodes)
     first_window = first_window_term(t, n_examples, alpha, gamma, nodes)
     of_g, of_delta = window_terms(t, n_examples, alpha, gamma, nodes)
@@ -199,7 +198,7 @@ def variance_terms(
 
 
 def prefix_term(t: int, n_examples: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
-    """Variance of term 1, ``alpha (1-alpha)^(t-r) G_[1,r]``; see :func:`variance_terms`."""
+    """Return the variance of term 1, ``alpha (1-alpha)^(t-r) G_[1,r]``; see :func:`variance_terms`."""
     check_parameters(t, n_examples, alpha)
     r = t % n_examples
     decays = power(to_value(1 - alpha), 2 * (t - r)) * squared_decays(1, r, alpha)
@@ -207,7 +206,7 @@ def prefix_term(t: int, n_examples: int, alpha: Fraction, nodes: NodeVariances) 
 
 
 def first_window_term(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
-    """Variance of term 2, ``alpha c_q G_[r+1,r+N]``; see :func:`variance_terms`."""
+    """Return the variance of term 2, ``alpha c_q G_[r+1,r+N]``; see :func:`variance_terms`."""
     check_parameters(t, n_examples, alpha, gamma)
     q, r = divmod(t, n_examples)
     if q == 0:
@@ -219,7 +218,7 @@ def first_window_term(t: int, n_examples: int, alpha: Fraction, gamma: Fraction,
 def window_terms(
     t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances
 ) -> tuple[Exact, Exact]:
-    """Variances of terms 3 and 4, the windows' G and Delta; see :func:`variance_terms`."""
+    """Return the variances of terms 3 and 4, the windows' G and Delta; see :func:`variance_terms`."""
     check_parameters(t, n_examples, alpha, gamma)
     q = t // n_examples
     first = to_value(nodes.g_first)
@@ -238,19 +237,19 @@ def window_terms(
 
 
 def drift_term(t: int, alpha: Fraction, nodes: NodeVariances) -> Exact:
-    """Variance of term 5, ``alpha r_[1,t]``; see :func:`variance_terms`."""
+    """Return the variance of term 5, ``alpha r_[1,t]``; see :func:`variance_terms`."""
     check_parameters(t, 1, alpha)
     return to_exact(to_value(alpha) ** 2 * squared_decays(1, t, alpha) * to_value(nodes.r))
 
 
 def noise_variance(t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
-    """Variance of one coordinate of the noise in m_hat_t: the sum of :func:`variance_terms`."""
+    """Return the variance of one coordinate of the noise in m_hat_t: the sum of :func:`variance_terms`."""
     total = sum((to_value(v) for v in variance_terms(t, n_examples, alpha, gamma, nodes)), ZERO)
     return to_exact(total)
 
 
 def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Exact:
-    """Covariance of one coordinate of the noises in m_hat_s and m_hat_t, through the nodes that both steps use."""
+    """Return the covariance of one coordinate of the noises in m_hat_s and m_hat_t, through the nodes that both use."""
     at_s = noise_coefficients(s, n_examples, alpha, gamma)
     at_t = noise_coefficients(t, n_examples, alpha, gamma)
     total: Value = ZERO
@@ -262,7 +261,7 @@ def covariance(s: int, t: int, n_examples: int, alpha: Fraction, gamma: Fraction
 
 
 def covariance_matrix(steps: int, n_examples: int, alpha: Fraction, gamma: Fraction, nodes: NodeVariances) -> Matrix:
-    """Covariance of one coordinate of m_hat_1 .. m_hat_T's noise, (T, T); singular where nodes have no noise."""
+    """Return the (T, T) covariance of one coordinate of m_hat_1 .. m_hat_T's noise; singular if nodes lack noise."""
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")
     columns: dict[tuple[Family, Node], int] = {}

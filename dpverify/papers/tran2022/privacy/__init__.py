@@ -1,1 +1,1 @@
-"""Theorems 4 and 8 and their families, and what an accountant says instead."""
+"""Theorems 4 and 8, their families of nodes, and the bounds of an accountant."""

@@ -1,9 +1,9 @@
-"""A tiny problem that shows what the published iterates give away: signs, with the noise of Algorithm 1's box.
+"""A tiny problem whose published iterates reveal signs, with the noise of Algorithm 1's box.
 
-d = 1, f(w, x) = x w with x = G or -G: Algorithm 1 publishes the signs of m^_1 .. m^_{T-1}. All examples are -G; for the
-neighbour one is G. The sign of m^_{T-1} alone, with T - 1 a power of two (one node of noise), is a lower bound. The
-order of the examples stays hidden: with T - 1 = 1 it is the replaced example's turn with probability 1/N, and with N =
-1 always.
+With d = 1 and f(w, x) = x w, x = G or -G, Algorithm 1 publishes the signs of m^_1 .. m^_{T-1}. All examples are -G; in
+the neighbour one of them is G. The sign of m^_{T-1} alone, with T - 1 a power of two (one node of noise), gives a lower
+bound. The order of the examples stays hidden: for T - 1 = 1 the replaced example is drawn with probability 1/N, and for
+N = 1 always.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dpverify.symbolic.exact.numbers import ball
 
 
 def printed_v(steps: int, examples: int, depth: int) -> Fraction:
-    """Give V as the box of Algorithm 1 prints it, exactly."""
+    """Return V exactly, as the box of Algorithm 1 prints it."""
     top = examples.bit_length() - 1
     low = (min(depth, top) + 1) * Fraction(steps, examples)
     return low + sum(steps >> j for j in range(top + 1, depth + 1))
@@ -31,7 +31,7 @@ class SignLaw(NamedTuple):
 
 
 def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth: int) -> SignLaw:
-    """Give the law of the sign of m^_{T-1} under Algorithm 1 with the printed noise. Balls at the working precision."""
+    """Return the law of the sign of m^_{T-1} under Algorithm 1 with the printed noise, in balls."""
     last = steps - 1
     if last < 1 or last & (last - 1):
         raise ValueError(f"steps - 1 must be a power of two, got steps={steps}.")
@@ -46,7 +46,7 @@ def sign_law(steps: int, examples: int, alpha: Fraction, sigma: Fraction, depth:
 
 
 def sign_divergence(law: SignLaw, order: Fraction) -> arb:
-    """Give the Renyi divergence of the sign, changed from unchanged: a lower bound for the published iterates."""
+    """Return the Renyi divergence of the sign, changed from unchanged: a lower bound for the published iterates."""
     z = ball(order)
     p = law.changed
     q = law.unchanged
@@ -55,5 +55,5 @@ def sign_divergence(law: SignLaw, order: Fraction) -> arb:
 
 
 def sign_delta(law: SignLaw, epsilon: Fraction) -> arb:
-    """Give a lower bound on the delta of the published iterates: P(down) - exp(epsilon) Q(down)."""
+    """Return a lower bound on the delta of the published iterates: P(down) - exp(epsilon) Q(down)."""
     return law.changed - ball(epsilon).exp() * law.unchanged

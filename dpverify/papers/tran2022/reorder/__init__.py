@@ -1,1 +1,1 @@
-"""What a fresh permutation in every epoch does to the momentum of Algorithm 2."""
+"""Effect of a fresh permutation in every epoch on the momentum of Algorithm 2."""

@@ -1,16 +1,20 @@
-"""What fresh permutations do to Algorithm 4's momentum: exact second moments, over all orders of the examples.
+"""Effect of fresh permutations on Algorithm 4's momentum: exact second moments, over all orders of the examples.
 
-With xi_e(x) example x's gradient at the anchor of epoch e minus the mean over all examples, zeta_e = xi_e - xi_{e-1},
-and no noise, three sums are alpha * sum of (1-alpha)^p (a_i xi_e(x) + b_i zeta_e(x)) over windows i = 1, 2, .. (1 the
-latest) and the p-th step from the end of each, which lies in an epoch e and draws x. *Difference*, m_hat_t - m_t: a_i =
--(1-gamma)(c_i - c_{i-1}), b_i = (1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full gradients): a_i = gamma c_i, b_i
-= (1-gamma) c_i. *Momentum*, m_t - (the same): a_i = (1-alpha)^{N(i-1)}, b_i = 0. Gradients are taken at the anchors,
-c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}; in the first whole window (i = q) a_q is (1-gamma) c_{q-1}, or c_q,
-and b_q = 0; the steps before it form window q + 1 with 0, or (1-alpha)^{Nq}. Parts of different epochs are
-uncorrelated, with mean 0 given the past; within one, examples are drawn without replacement (NOTES_identities.md). The
-corrected Lemma 17, with 1/N <= alpha <= 1, 0 < gamma < 1, N >= 2 and gradients of norm at most G that change by at most
-``change`` between two anchors (eta N L for L-smooth losses and normalized steps), at every t: the difference is at most
-2 G sqrt(alpha) + 11/10 change sqrt(alpha/gamma) in the mean, the estimate has 3/2 for 2.
+Let xi_e(x) be the gradient of example x at the anchor of epoch e minus the mean over all examples,
+zeta_e = xi_e - xi_{e-1}, and let there be no noise. Then three sums have the form alpha * sum of (1-alpha)^p (a_i
+xi_e(x) + b_i zeta_e(x)). The sum is over windows i = 1, 2, .. (1 the latest) and steps of the window; p counts the step
+from the window's end, e is its epoch and x its example. *Difference*, m_hat_t - m_t: a_i = -(1-gamma)(c_i - c_{i-1}),
+b_i = (1-gamma) c_i. *Estimate*, m_hat_t - (momentum of full gradients): a_i = gamma c_i, b_i = (1-gamma) c_i.
+*Momentum*, m_t - (momentum of full gradients): a_i = (1-alpha)^{N(i-1)}, b_i = 0.
+
+Gradients are taken at the anchors, and c_i = sum_{j<i} (1-gamma)^j (1-alpha)^{(i-1-j)N}. In the first whole window
+(i = q), a_q is (1-gamma) c_{q-1}, or c_q, and b_q = 0. The steps before it form window q + 1 with 0, or (1-alpha)^{Nq}.
+Parts of different epochs are uncorrelated, with mean 0 given the past. Within an epoch, examples are drawn without
+replacement (NOTES_identities.md).
+
+The corrected Lemma 17 assumes 1/N <= alpha <= 1, 0 < gamma < 1, N >= 2 and gradients of norm at most G that change by
+at most ``change`` between two anchors (eta N L for L-smooth losses and normalized steps). At every t, the mean of the
+difference is at most 2 G sqrt(alpha) + 11/10 change sqrt(alpha/gamma). The bound for the estimate has 3/2 instead of 2.
 """
 
 from __future__ import annotations
@@ -44,17 +48,17 @@ Spreads: TypeAlias = Callable[[int], GradientMoments]
 
 
 def constant_spread(own: Fraction) -> Spreads:
-    """Moments of losses whose gradients do not depend on w, such as linear ones: at most G^2, in every epoch."""
+    """Return moments, equal in all epochs, of losses whose gradients do not depend on w; ``own`` is at most G^2."""
     return lambda _epoch: GradientMoments(own)
 
 
 def alternating_spread(change: Fraction) -> Spreads:
-    """Moments of gradients that go back and forth: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
+    """Return moments of gradients that alternate: ``xi_e = (-1)^e (change/2) v`` with ``|v(x)| = 1``."""
     return lambda _epoch: GradientMoments(change**2 / 4, change**2 / 2, change**2)
 
 
 def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
-    """Weights (a_i, b_i) of the windows i = 1 .. q + 1. q + 1 pairs; see the head of this file."""
+    """Return the q + 1 weights (a_i, b_i) of the windows i = 1 .. q + 1; see the head of this file."""
     keep = 1 - gamma
     c: list[Value] = [ZERO]
     powers: list[Value] = [ONE]
@@ -71,10 +75,10 @@ def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple
 
 
 def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
-    """Mean square of one of the three sums over the permutations of all epochs; 0 for N = 1."""
-    # ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, f_j being what
-    # the epoch's j-th step contributes if it draws x (``tran2022:equation-8``, ``tran2022:lemma-11-sampling``, fresh).
-    # A ball where t is large.
+    """Return the mean square of one of the three sums over the permutations of all epochs; 0 for N = 1."""
+    # ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, where f_j is
+    # the contribution of the epoch's j-th step if it draws x (``tran2022:equation-8``, ``tran2022:lemma-11-sampling``,
+    # fresh). The result is a ball where t is large.
     check_parameters(t, n_examples, alpha, gamma)
     if n_examples == 1:
         return Fraction(0)
@@ -87,19 +91,19 @@ def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fra
         total: Value = ZERO
         for epoch in range(q + 1):
             late = weights[q - epoch] if r else (ZERO, ZERO)  # window q - epoch + 1: the first r steps of the epoch
-            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)  # window q - epoch: the others
+            early = weights[q - epoch - 1] if epoch < q else (ZERO, ZERO)  # window q - epoch: the other steps
             total = total + _of_epoch(late, early, sums, n_examples, spreads(epoch))
         return to_exact(to_value(alpha) ** 2 * total * n_examples / (n_examples - 1))
 
 
 def as_value(number: Fraction, t: int) -> Value:
-    """Take a number exactly where its powers up to t stay short, and as a ball otherwise."""
+    """Return a number exactly if its powers up to t stay short, and as a ball otherwise."""
     value = to_value(number)
     return value if t * number.denominator.bit_length() <= LONGEST else to_ball(value)
 
 
 def check_parameters(t: int, n_examples: int, alpha: Fraction, gamma: Fraction) -> None:
-    """Refuse parameters out of range."""
+    """Raise ValueError if a parameter is out of range."""
     if t < 1 or n_examples < 1:
         raise ValueError(f"t and n_examples must be at least 1, got t={t}, n_examples={n_examples}.")
     if not 0 < alpha <= 1:
@@ -115,7 +119,7 @@ def _of_epoch(
     n_examples: int,
     spread: GradientMoments,
 ) -> Value:
-    """Mean over x of ``sum_j |f_j|^2 - |sum_j f_j|^2 / N`` for one epoch."""
+    """Return the mean over x of ``sum_j |f_j|^2 - |sum_j f_j|^2 / N`` for one epoch."""
     (late_sum, early_sum), (late_square, early_square) = sums
 
     def form(one: int, other: int) -> Value:
@@ -129,7 +133,7 @@ def _of_epoch(
 
 
 def _powers(base: Value, n: int, r: int) -> tuple[Value, Value]:
-    """Sums of base^p over p = 0 .. r-1 and over p = r .. n-1."""
+    """Return the sums of base^p over p = 0 .. r-1 and over p = r .. n-1."""
     sums: list[Value] = [ZERO, ZERO]
     power: Value = ONE
     for p in range(n):
@@ -146,9 +150,9 @@ FACTORS: dict[Sum, Fraction] = {"difference": Fraction(2), "estimate": Fraction(
 
 
 def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:
-    """Bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N."""
+    """Return the bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N."""
     # ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only; ``change`` bounds the
-    # distance of one example's gradients at two anchors that follow on one another.
+    # distance of an example's gradients at two consecutive anchors.
     check_parameters(1, 1, alpha, gamma)
     if gamma == 0:
         raise ValueError("gamma must be above 0, got gamma=0.")
@@ -159,9 +163,9 @@ def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fracti
 
 
 def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fraction) -> Fraction:
-    """Mean product of the sampling errors of two steps, for gradients that do not depend on w."""
-    # ``-own/(N-1)`` for two positions of one order; ``own`` where one order draws the same example twice; 0 between
-    # epochs that have orders of their own.
+    """Return the mean product of the sampling errors of two steps, for gradients that do not depend on w."""
+    # ``-own/(N-1)`` for two positions of one order; ``own`` if one order draws the same example twice; 0 between epochs
+    # with independent orders.
     same_epoch = (i - 1) // n_examples == (j - 1) // n_examples
     if not same_epoch and ordering == "fresh":
         return Fraction(0)
@@ -171,9 +175,9 @@ def cross_term(i: int, j: int, n_examples: int, ordering: Ordering, own: Fractio
 
 
 def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fraction:
-    """Mean square of the momentum's sampling error under one permutation, constant gradients; 0 for N = 1."""
-    # ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, w_p the weight of the example that was drawn p steps ago, its
-    # earlier visits included.
+    """Return the momentum's mean square sampling error under one permutation, constant gradients; 0 for N = 1."""
+    # ``own N/(N-1) (sum of w_p^2 - (sum of w_p)^2 / N)``, where w_p is the weight of the example that was drawn p steps
+    # ago, including its earlier visits.
     check_parameters(t, n_examples, alpha, Fraction(0))
     if n_examples == 1:
         return Fraction(0)
@@ -181,7 +185,7 @@ def momentum_once(t: int, n_examples: int, alpha: Fraction, own: Fraction) -> Fr
 
 
 def weights_once(t: int, n_examples: int, alpha: Fraction) -> list[Fraction]:
-    """Give the weights in m_t of the examples drawn 0 .. N - 1 steps ago, one permutation; t may be 0."""
+    """Return the weights in m_t of the examples drawn 0 .. N - 1 steps ago, under one permutation; t may be 0."""
     weights = [Fraction(0)] * n_examples
     for age in range(t):
         weights[age % n_examples] += alpha * (1 - alpha) ** age
@@ -189,10 +193,10 @@ def weights_once(t: int, n_examples: int, alpha: Fraction) -> list[Fraction]:
 
 
 def spread_of(weights: Sequence[Fraction]) -> Fraction:
-    """Give the squares around the mean: the sum of the squares less the square of the sum, over their number."""
+    """Return the sum of the squared weights minus the square of their sum over their number."""
     return sum((w * w for w in weights), Fraction(0)) - sum(weights, Fraction(0)) ** 2 / len(weights)
 
 
 def _times_root(factor: Fraction, square: Value) -> arb:
-    """Product of a number with a root."""
+    """Return the product of a number with the square root of another."""
     return to_ball(to_value(factor)) * to_ball(square).sqrt()

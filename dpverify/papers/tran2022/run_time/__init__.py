@@ -1,1 +1,1 @@
-"""Section 5's run time, counted."""
+"""Section 5's run time, as counts of operations."""

@@ -1,13 +1,14 @@
 """Asymptotic claims, decided by exponents: run times, sums of monomials, and the cone of a statement's conditions.
 
-Up to constants and logarithms every count of a run is a monomial N^a d^b epsilon^c. Along N = x^i, d = x^j, epsilon =
-x^k its exponent is linear in the direction (i, j, k). A region such as T >= N is a cone of directions, and a linear
-function is at most 0 on a cone if and only if it is so on the cone's edges: finitely many directions decide.
+Up to constants and logarithms, every operation count of a run is a monomial N^a d^b epsilon^c. Along N = x^i, d = x^j,
+epsilon = x^k its exponent is linear in the direction (i, j, k). A region such as T >= N is a cone of directions. A
+linear function is at most 0 on a cone if and only if it is at most 0 on the cone's edges, so finitely many directions
+decide.
 
-Of a formula, a sum of monomials in N, d and epsilon, the exponents are computed. Along (N, d, epsilon) = (n^a, n^b,
-n^c) a monomial is n to a power that is linear in (a, b, c); logarithms, G, L, R and delta do not count. The conditions
-of a statement, with its definitions inserted, are then half spaces: a cone of directions, which the record gives and no
-check chooses.
+A formula must be a sum of monomials in N, d and epsilon; its exponents are computed. Along
+(N, d, epsilon) = (n^a, n^b, n^c) a monomial is n to a power that is linear in (a, b, c). Logarithms, G, L, R and delta
+do not count. The conditions of a statement, with its definitions inserted, are half spaces and form a cone of
+directions. The cone comes from the record, not from a check.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ class Order(NamedTuple):
     N: Fraction  # exponents
     d: Fraction
     epsilon: Fraction
-    logs: int = 0  # power of the logarithm; 0 where logarithms are left out
+    logs: int = 0  # power of the logarithm; 0 if logarithms are left out
 
     def times(self, other: Order) -> Order:
-        """The product of two monomials."""
+        """Return the product of two monomials."""
         return Order(self.N + other.N, self.d + other.d, self.epsilon + other.epsilon, self.logs + other.logs)
 
     def power(self, exponent: int | Fraction) -> Order:
-        """A power of a monomial without logarithms."""
+        """Return a power of a monomial without logarithms."""
         if self.logs:
             raise ValueError(f"order {self} must have no logarithm to be raised to a power.")
         return Order(exponent * self.N, exponent * self.d, exponent * self.epsilon)
 
     def along(self, direction: Vector3) -> Fraction:
-        """The exponent of x along a direction, without logarithms."""
+        """Return the exponent of x along a direction, without logarithms."""
         return self.N * direction[0] + self.d * direction[1] + self.epsilon * direction[2]
 
 
 def order(n: int | str, d: int | str, epsilon: int | str, logs: int = 0) -> Order:
-    """Write an :class:`Order` with exponents such as ``"7/3"``."""
+    """Return an :class:`Order` with exponents such as ``"7/3"``."""
     return Order(Fraction(n), Fraction(d), Fraction(epsilon), logs)
 
 
@@ -62,17 +63,17 @@ STEPS_OF_THEOREM_6 = order(2, "-1/2", 1)  # T = epsilon N^2 / sqrt(d), up to log
 
 
 def literal_order(steps: Order) -> Order:
-    """Order of the operations on numbers of Algorithm 4 as printed, T^2 d / N, where T >= 4N; logarithms left out."""
+    """Return the order of Algorithm 4's operations on numbers as printed, T^2 d / N, for T >= 4N; no logarithms."""
     return steps.power(2).times(DIMENSION).times(EXAMPLES.power(-1))
 
 
 def stream_order(steps: Order) -> Order:
-    """Order of the operations on numbers of the stream, T d."""
+    """Return the order of the stream's operations on numbers, T d."""
     return steps.times(DIMENSION)
 
 
 def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *, logs: bool) -> bool:
-    """Whether a sum outgrows another along a direction; with ``logs`` a logarithm decides between equal powers of x."""
+    """Test whether ``left`` outgrows ``right`` along a direction; if ``logs``, logarithms break ties of powers of x."""
 
     def growth(terms: Sequence[Order]) -> tuple[Fraction, int]:
         return max((term.along(direction), term.logs if logs else 0) for term in terms)
@@ -81,7 +82,7 @@ def exceeds(left: Sequence[Order], right: Sequence[Order], direction: Vector3, *
 
 
 def edges(faces: Sequence[Vector3]) -> list[Vector3]:
-    """Edges, sorted, of the cone with ``face . v >= 0`` for every face; their largest absolute entry is 1."""
+    """Return the sorted edges of the cone with ``face . v >= 0`` for every face; their largest absolute entry is 1."""
     rays = set[Vector3]()
     for first, second in combinations(faces, 2):
         line = _cross(first, second)
@@ -94,17 +95,17 @@ def edges(faces: Sequence[Vector3]) -> list[Vector3]:
 
 
 def whole_epochs(steps: Order) -> Vector3:
-    """Face of the region in which T >= N, up to a constant."""
+    """Return the face of the region T >= N, up to a constant."""
     return steps.N - 1, steps.d, steps.epsilon
 
 
 def within(faces: Sequence[Vector3], direction: Vector3, *, strictly: bool = False) -> bool:
-    """Whether a direction lies in the cone of some faces, or inside it."""
+    """Test whether a direction lies in the cone of some faces, or, if ``strictly``, in its interior."""
     return all(_dot(face, direction) > 0 if strictly else _dot(face, direction) >= 0 for face in faces)
 
 
 def directions(faces: Sequence[Vector3]) -> list[Vector3]:
-    """Edges of a region, and the directions between them: sums of edges, of which the last is inside the cone."""
+    """Return the edges of a region and directions between them: sums of edges, the last one inside the cone."""
     rays = edges(faces)
     sums = [_sum(chosen) for size in range(2, len(rays) + 1) for chosen in combinations(rays, size)]
     return [*rays, *sums]
@@ -132,7 +133,7 @@ NONE: Final[Vector] = (Fraction(0), Fraction(0), Fraction(0))  # A constant, suc
 
 
 def monomials(node: Formula, exponents: Mapping[str, Vector]) -> set[Vector]:
-    """Give the exponents of the terms of a formula in which nothing cancels; numbers and logarithms have none."""
+    """Return the exponents of a formula's terms, none of which cancel; numbers and logarithms have exponent 0."""
     match node:
         case Num(value) if value > 0:
             return {NONE}
@@ -155,7 +156,7 @@ def monomials(node: Formula, exponents: Mapping[str, Vector]) -> set[Vector]:
 
 
 def monomial(node: Formula, exponents: Mapping[str, Vector]) -> Vector:
-    """Give the exponents of a single term."""
+    """Return the exponents of a formula that is a single term."""
     terms = monomials(node, exponents)
     if len(terms) != 1:
         raise ValueError(f"{to_text(node)} must be one product of powers.")
@@ -163,7 +164,7 @@ def monomial(node: Formula, exponents: Mapping[str, Vector]) -> Vector:
 
 
 def exponents_of(statement: Statement) -> dict[str, Vector]:
-    """Give the exponents of every letter that a statement defines; where it defines epsilon by T, those of T."""
+    """Return the exponents of every symbol that a statement defines; if it defines epsilon by T, also those of T."""
     one = Fraction(1)
     zero = Fraction(0)
     unit: dict[str, Vector] = {"N": (one, zero, zero), "d": (zero, one, zero), "epsilon": (zero, zero, one)}
@@ -172,7 +173,7 @@ def exponents_of(statement: Statement) -> dict[str, Vector]:
         if name not in LETTERS:
             exponents[name] = monomial(value, exponents)
             continue
-        # epsilon = T^p rest, so T = (epsilon/rest)^(1/p); T does not depend on anything else.
+        # epsilon = T^p rest, so T = (epsilon/rest)^(1/p). T does not depend on other symbols.
         (power,) = {u[0] for u in monomials(value, dict.fromkeys(exponents, NONE) | {"T": unit["N"]})}
         rest = monomial(value, exponents | {"T": NONE})
         exponents["T"] = _times(minus(unit[name], rest), 1 / power)
@@ -180,7 +181,7 @@ def exponents_of(statement: Statement) -> dict[str, Vector]:
 
 
 def cone(statement: Statement) -> tuple[Vector, ...]:
-    """Give the normals of the directions in which a statement's conditions and the domains of its letters hold."""
+    """Return the normals of the cone of directions in which a statement's conditions and its symbols' domains hold."""
     exponents = exponents_of(statement)
     letters = [name for name in ("N", "d", "T") if name in exponents and name in statement.domains]
     conditions = [c for name in letters for c in statement.domains[name].constraints]
@@ -192,7 +193,7 @@ def _normals(condition: Compare, exponents: Mapping[str, Vector]) -> Iterable[Ve
     for link in links(condition):
         small, large = (link.left, link.right) if link.op in {"<", "<="} else (link.right, link.left)
         if small == Num(Fraction(0)):
-            continue  # every power is above 0
+            continue  # every power is positive
         yield minus(monomial(large, exponents), monomial(small, exponents))
 
 
@@ -216,5 +217,5 @@ def _times(u: Vector, by: Fraction) -> Vector:
 
 
 def minus(u: Vector, v: Vector) -> Vector:
-    """The difference."""
+    """Return the difference of two vectors."""
     return u[0] - v[0], u[1] - v[1], u[2] - v[2]

@@ -1,1 +1,1 @@
-"""What one example can change in each node, and how often it is visited."""
+"""Effect of one example on each node, and the number of its visits."""

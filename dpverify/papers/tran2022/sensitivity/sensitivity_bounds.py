@@ -1,14 +1,15 @@
 """Exact worst-case sensitivity of every node of Algorithms 1 and 2, and the visits of one example that cause it.
 
-Visits: when one example comes back, what its visits in a node weigh, and how many nodes of the tree they reach.
+Visits: at which steps one example is used, which weight these visits have in a node, and how many nodes of the tree
+they reach.
 
-Epoch e = 0, 1, ... owns the steps eN + 1 .. (e+1)N and visits every example once: anywhere ("fresh") or at one place in
-all epochs ("once"). A visit at step t enters the node [y, z] with the weight ``(1-alpha)**(z - t)``, so late visits
-weigh most, and in both orderings one pattern has every visit at least as late as any other pattern has it. A node of
-level b is a dyadic interval [a 2^b + 1, (a + 1) 2^b] inside {1, .., T}. NOTES_sensitivity.md has the proofs, in its
-sections 1 and 4.
+Epoch e = 0, 1, ... has the steps eN + 1 .. (e+1)N and visits every example once: at any place ("fresh"), or at the same
+place in all epochs ("once"). A visit at step t enters the node [y, z] with the weight ``(1-alpha)**(z - t)``, so late
+visits weigh most. In both orderings there is a pattern whose every visit is at least as late as in any other pattern. A
+node of level b is a dyadic interval [a 2^b + 1, (a + 1) 2^b] inside {1, .., T}. NOTES_sensitivity.md has the proofs, in
+its sections 1 and 4.
 
-Sensitivity, with what was released before held fixed.
+Sensitivity holds all earlier releases fixed.
 
 Two neighbours differ in one example. A node adds up one term per visit of that example, weighted by the decay; a term
 moves by at most
@@ -17,8 +18,8 @@ moves by at most
     2 L eta N                differences of gradients at two consecutive anchors (Delta), N steps apart,
     2 L eta (p - 1)          differences of gradients at the p-th step of an epoch and at its anchor (r),
 
-and the visits can be so placed, and the losses so chosen, that all terms of a node move that much in one direction.
-NOTES_sensitivity.md has the proofs, and the problem on which each supremum is attained.
+and there are visits and losses for which all terms of a node move by that much in one direction. NOTES_sensitivity.md
+has the proofs, and the problem that attains each supremum.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from dpverify.symbolic.exact.numbers import ONE, ZERO, Exact, Value, power, to_b
 
 
 def epoch_of(t: int, N: int) -> int:
-    """Epoch that owns step t: ``(t - 1) // N``."""
+    """Return the epoch of step t: ``(t - 1) // N``."""
     return (t - 1) // N
 
 
 def check_node(start: int, end: int, N: int, ordering: str) -> None:
-    """Refuse what is no node or no ordering."""
+    """Raise ValueError for an invalid node or ordering."""
     if not 1 <= start <= end:
         raise ValueError(f"start and end must satisfy 1 <= start <= end, got start={start}, end={end}.")
     if N < 1:
@@ -45,7 +46,7 @@ def check_node(start: int, end: int, N: int, ordering: str) -> None:
 
 
 def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
-    """Largest number of steps of [start, end] that use one example (``tran2022:theorem-4-terms``)."""
+    """Return the largest number of steps of [start, end] that use one example (``tran2022:theorem-4-terms``)."""
     check_node(start, end, N, ordering)
     if ordering == "fresh":
         return epoch_of(end, N) - epoch_of(start, N) + 1
@@ -53,7 +54,7 @@ def most_visits(start: int, end: int, N: int, ordering: Ordering) -> int:
 
 
 def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]:
-    """Steps of the pattern whose visits are latest, from the last one back (``tran2022:theorem-4-decay``)."""
+    """Return the steps of the pattern with the latest visits, from the last one back (``tran2022:theorem-4-decay``)."""
     count = most_visits(start, end, N, ordering)
     if ordering == "once":
         return [end - j * N for j in range(count)]
@@ -61,7 +62,7 @@ def latest_visits(start: int, end: int, N: int, ordering: Ordering) -> list[int]
 
 
 def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering, *, visits: int | None = None) -> Exact:
-    """Sum the weights of the latest visits (``visits`` at most): a node's sensitivity in units of one term's."""
+    """Sum the weights of at most ``visits`` latest visits: a node's sensitivity in units of one term's."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
     count = most_visits(start, end, N, ordering)
@@ -69,7 +70,7 @@ def decay_sum(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering,
     decay = 1 - alpha
     if ordering == "once" or count == 0:
         return to_exact(geometric(power(decay, N), decay, N, count))
-    since = end - epoch_of(end, N) * N  # steps from the end of the epoch before to the end of the node
+    since = end - epoch_of(end, N) * N  # steps from the end of the previous epoch to the end of the node
     earlier = geometric(power(decay, N), decay, N, count - 1)
     return to_exact(ONE + power(decay, since) * earlier)
 
@@ -82,22 +83,22 @@ def geometric(ratio: Value, base: Fraction, stride: int, count: int) -> Value:
 
 
 def ancestor_count(t: int) -> int:
-    """Nodes above one leaf, with it, of the complete binary tree over t leaves (``section-2-ancestors``)."""
+    """Count a leaf and the nodes above it in the complete binary tree over t leaves (``section-2-ancestors``)."""
     if t < 1:
         raise ValueError(f"t must be at least 1, got t={t}.")
     return (t - 1).bit_length() + 1
 
 
 def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
-    """Largest number of nodes of one level that one example contributes to (``tran2022:theorem-4-level-count``).
+    """Return how many nodes of a level one example contributes to at most (``tran2022:theorem-4-level-count``).
 
-    The smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` this is attained
+    It is the smaller of the number of nodes and the number of epochs that they meet. With ``after > 0`` it is attained
     under "fresh", and an upper bound under "once".
     """
     _check(T, N)
     if level < 0 or after < 0:
         raise ValueError(f"level and after must be at least 0, got level={level}, after={after}.")
-    # the nodes are those of the steps first + 1 .. last
+    # the nodes have the steps first + 1 .. last
     first = after >> level << level
     last = T >> level << level
     if first >= last:
@@ -107,20 +108,20 @@ def level_visits(T: int, N: int, level: int, *, after: int = 0) -> int:
 
 
 def visits(T: int, N: int) -> int:
-    """Largest number of nodes that one example contributes to: the first one of every epoch reaches all of them."""
+    """Return the largest number of nodes to which one example contributes; being first in every epoch attains it."""
     _check(T, N)
     return sum(level_visits(T, N, level) for level in range(T.bit_length()))
 
 
 def visits_first(N: int) -> int:
-    """The same inside [1, 2N], for T >= 2N: ``2*floor(log2(N)) + 3`` (``tran2022:theorem-8-count-first``)."""
+    """Return ``visits`` inside [1, 2N], for T >= 2N: ``2*floor(log2(N)) + 3`` (``tran2022:theorem-8-count-first``)."""
     return visits(2 * N, N)
 
 
 def visits_later(T: int, N: int, ordering: Ordering) -> int:
-    """Largest number of nodes inside [1, T], and not inside [1, 2N], that one example contributes to.
+    """Return the largest number of nodes inside [1, T], and not inside [1, 2N], to which one example contributes.
 
-    Under "fresh" the sum of the levels: an upper bound, equal to :func:`reached_nodes` for all N < 40, T < 220.
+    Under "fresh" it is the sum of the levels: an upper bound, equal to :func:`reached_nodes` for all N < 40, T < 220.
     """
     _check(T, N)
     if ordering not in ORDERINGS:
@@ -130,18 +131,18 @@ def visits_later(T: int, N: int, ordering: Ordering) -> int:
         return sum(level_visits(T, N, level, after=2 * N) for level in levels)
     spans = [(2 * N >> b << b, T >> b << b) for b in levels if T >> b > 2 * N >> b]
     long = sum((last - first) >> b for b, (first, last) in enumerate(spans) if 1 << b > N)
-    short = spans[: N.bit_length()]  # levels of nodes no longer than N, each of which holds at most one visit
+    short = spans[: N.bit_length()]  # levels of nodes of at most N steps, which have at most one visit each
     places = {1} | {first % N + 1 for first, _ in short}
     counts = (sum((last - p) // N - (first - p) // N for first, last in short) for p in places)
     return long + max(counts)
 
 
 def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) -> int:
-    """Largest number of nodes that one example contributes to under "fresh", by dynamic programming over the epochs.
+    """Return the largest number of nodes to which one example contributes under "fresh", by dynamic programming.
 
-    A visit adds those nodes around it that the visit before it is not in: those up to the level of the highest bit in
-    which the two steps (counted from 0) differ. So all that matters of the visits so far is the highest bit in which
-    the last one differs from the end of its epoch. ``used_only``: only nodes with even a, which some COMPOSE(1, t)
+    A visit adds those nodes around it that do not contain the previous visit: those up to the level of the highest bit
+    in which the two steps (counted from 0) differ. So the state after an epoch is only the highest bit in which the
+    last visit differs from the end of its epoch. ``used_only`` counts only nodes with even a, which some COMPOSE(1, t)
     uses.
     """
     _check(T, N)
@@ -161,7 +162,7 @@ def reached_nodes(T: int, N: int, *, after: int = 0, used_only: bool = False) ->
 
 
 def _gains(x: int, T: int, after: int, used_only: bool) -> list[int]:
-    """How many nodes of level at most b, for b = 0, 1, .., that count hold the step x + 1."""
+    """Return the number of nodes of level at most b that contain the step x + 1, for b = 0, 1, .."""
     gains = []
     total = 0
     for b in range(T.bit_length()):
@@ -179,14 +180,14 @@ def _check(T: int, N: int) -> None:
 def momentum_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
-    """Worst-case sensitivity of the node f_[start, end] of Algorithm 1 (``tran2022:theorem-4-sensitivity``)."""
+    """Return the worst-case sensitivity of Algorithm 1's node f_[start, end] (``tran2022:theorem-4-sensitivity``)."""
     return to_exact(to_value(2 * alpha * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
 
 
 def gradient_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, lipschitz: Fraction, ordering: Ordering
 ) -> Exact:
-    """Worst-case sensitivity of the G node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-g``)."""
+    """Return the worst-case sensitivity of Algorithm 2's G node [start, end] (``tran2022:theorem-8-sensitivity-g``)."""
     return to_exact(to_value(2 * lipschitz) * to_value(decay_sum(start, end, alpha, N, ordering)))
 
 
@@ -201,10 +202,10 @@ def difference_sensitivity(
     *,
     lipschitz: Fraction | None = None,
 ) -> Exact:
-    """Worst-case sensitivity of the Delta node [start, end] of Algorithm 2 (``theorem-8-sensitivity-delta``).
+    """Return the worst-case sensitivity of Algorithm 2's Delta node [start, end] (``theorem-8-sensitivity-delta``).
 
-    With G the difference of two gradients can climb by 4 G in all, so only the latest ``2*G/(eta*N*L)`` visits count,
-    the last of them in part. Both suprema are attained.
+    With a Lipschitz constant G the difference of two gradients can change by at most 4 G in all. So only the latest
+    ``2*G/(eta*N*L)`` visits count, the earliest of them in part. Both suprema are attained.
     """
     check_node(start, end, N, ordering)
     if start <= N:
@@ -222,16 +223,16 @@ def difference_sensitivity(
 def drift_sensitivity(
     start: int, end: int, alpha: Fraction, N: int, eta: Fraction, smoothness: Fraction, ordering: Ordering
 ) -> Exact:
-    """Worst-case sensitivity of the r node [start, end] of Algorithm 2 (``tran2022:theorem-8-sensitivity-r``).
+    """Return the worst-case sensitivity of Algorithm 2's r node [start, end] (``tran2022:theorem-8-sensitivity-r``).
 
-    With a Lipschitz constant G it is an upper bound; a straight path attains it where ``L*eta*(end - 1 - first) <=
-    2*G``, first + 1 being the first step of the node's first epoch.
+    With a Lipschitz constant G it is an upper bound; a straight path attains it where
+    ``L*eta*(end - 1 - first) <= 2*G`` and first + 1 is the first step of the node's first epoch.
     """
     return to_exact(to_value(2 * eta * smoothness) * _largest(_drift_sums(start, end, alpha, N, ordering)))
 
 
 def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[int]:
-    """Steps of an r node's worst pattern, from the last back: the latest visits, or perhaps last steps of epochs."""
+    """Return the steps of an r node's worst pattern, last first: the latest visits, or the last steps of the epochs."""
     sums = _drift_sums(start, end, alpha, N, ordering)
     if len(sums) == 2 and sums[1] > sums[0]:
         return list(range(end // N * N, start - 1, -N))
@@ -239,7 +240,7 @@ def drift_visits(start: int, end: int, alpha: Fraction, N: int, ordering: Orderi
 
 
 def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Ordering) -> list[Value]:
-    """Weighted sums of (p - 1) over the patterns among which the worst one is, in the order of ``drift_visits``."""
+    """Return weighted sums of (p - 1) over the candidates for the worst pattern, in the order of ``drift_visits``."""
     if not 0 < alpha <= 1:
         raise ValueError(f"alpha must lie in (0, 1], got alpha={alpha}.")
     count = most_visits(start, end, N, ordering)
@@ -257,7 +258,7 @@ def _drift_sums(start: int, end: int, alpha: Fraction, N: int, ordering: Orderin
 
 
 def _largest(values: list[Value]) -> Value:
-    """Largest of some numbers; a ball that holds it where balls overlap."""
+    """Return the largest of some numbers; a ball that contains it if balls overlap."""
     first, *later_values = values
     for value in later_values:
         if value > first:

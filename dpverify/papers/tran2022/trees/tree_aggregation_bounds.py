@@ -1,16 +1,16 @@
 """Tree aggregation, exactly: the nodes that COMPOSE returns, their decay, and the privacy of noisy answers.
 
-Algorithm 3 in closed form: how many nodes COMPOSE returns, and how much decay they carry.
+Algorithm 3 in closed form gives the number of nodes that COMPOSE returns, and their decay.
 
-COMPOSE(a, b) is read as arithmetic on the bits of ``x = a - 1`` and ``y = b``. With ``j`` the highest bit in which they
-differ, going up from x to the multiple of ``2**j`` between them takes one node per set bit of ``p = 2**j - (x mod
-2**j)``, and going on to y one per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
+COMPOSE(a, b) is arithmetic on the bits of ``x = a - 1`` and ``y = b``. Let ``j`` be the highest bit in which they
+differ. Going up from x to the multiple of ``2**j`` between them takes one node per set bit of
+``p = 2**j - (x mod 2**j)``. Going on to y takes one node per set bit of ``v = y mod 2**j`` (NOTES.md has the proof).
 
-Theorem 10 and the conversion after it: the aggregation mechanism of Algorithm 5.
+Theorem 10 and the following conversion are about the aggregation mechanism of Algorithm 5.
 
-Releasing Gaussian queries one after the other has, for a neighbour that touches V of them, a privacy loss that is
-itself Gaussian, with mean ``mu**2/2`` and variance ``mu**2``, where ``mu = rho*sqrt(V)``, if each touched query attains
-its sensitivity. So the Renyi divergence and the exact (epsilon, delta) trade-off are both known, and both are attained.
+It releases Gaussian queries one after the other. For a neighbour that touches V of them and moves each by its whole
+sensitivity, the privacy loss is Gaussian with mean ``mu**2/2`` and variance ``mu**2``, where ``mu = rho*sqrt(V)``. So
+the Renyi divergence and the exact (epsilon, delta) trade-off are both known, and both are attained.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LONGEST: Final = 4096  # Powers longer than this many bits become balls
 
 
 def compose_intervals(a: int, b: int) -> list[Node]:
-    """Nodes of COMPOSE(a, b) from left to right, none where a > b (Algorithm 3, ``proposition-18-cover``)."""
+    """Return the nodes of COMPOSE(a, b) from left to right, none if a > b (Algorithm 3, ``proposition-18-cover``)."""
     if a < 1:
         raise ValueError(f"a must be at least 1, got a={a}.")
     nodes: list[Node] = []
@@ -55,23 +55,23 @@ def compose_count(a: int, b: int) -> int:
 
 
 def count_nodes(last: str, first: str = "") -> Callable[[Mapping[str, Fraction], object], Fraction]:
-    """Count the nodes of COMPOSE between the steps that two symbols of a point stand for, the first one perhaps 1."""
+    """Return a left side that counts COMPOSE's nodes from the step of symbol ``first``, or 1, to that of ``last``."""
     return lambda point, _: Fraction(compose_count(int(point[first]) if first else 1, int(point[last])))
 
 
 def squared_decay_sum(t: int, alpha: Fraction) -> Exact:
     """Sum the squared decays of the nodes of COMPOSE(1, t): the noise variance of step t in units of one node's.
 
-    The node that belongs to the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
+    The node of the set bit i of t ends at ``t - t mod 2**i``, so its noise enters with the factor
     ``(1-alpha)**(t mod 2**i)`` (``tran2022:proposition-16`` with gamma = 1 - alpha).
     """
     return covariance_factor(t, t, alpha)
 
 
 def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
-    """Covariance of NOISE_s and NOISE_t per coordinate, in units of one node's variance.
+    """Return the covariance of NOISE_s and NOISE_t per coordinate, in units of one node's variance.
 
-    Two steps share the node of bit i exactly if they agree in bit i and in every bit above it.
+    Two steps share the node of a set bit i exactly if they agree in bit i and in every bit above it.
     """
     if min(s, t) < 1:
         raise ValueError(f"s and t must be at least 1, got s={s}, t={t}.")
@@ -86,7 +86,7 @@ def covariance_factor(s: int, t: int, alpha: Fraction) -> Exact:
 
 
 def covariance_matrix(steps: int, alpha: float) -> Matrix:
-    """Covariance of NOISE_1 .. NOISE_T as floats: entry (s-1, t-1) is ``covariance_factor(s, t, alpha)``."""
+    """Return the covariance of NOISE_1 .. NOISE_T as floats: entry (s-1, t-1) is ``covariance_factor(s, t, alpha)``."""
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got steps={steps}.")
     if not 0 < alpha <= 1:
@@ -100,7 +100,7 @@ def covariance_matrix(steps: int, alpha: float) -> Matrix:
 
 
 def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
-    """Renyi divergence ``z * shift**2 / (2 * scale**2)`` of two Gaussians with one variance."""
+    """Return the Renyi divergence ``z * shift**2 / (2 * scale**2)`` of two Gaussians with the same variance."""
     if z <= 1:
         raise ValueError(f"z must be above 1, got z={z}.")
     if scale <= 0:
@@ -109,7 +109,7 @@ def gaussian_renyi(z: Fraction, shift: Fraction, scale: Fraction) -> Fraction:
 
 
 def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -> Fraction:
-    """Renyi divergence of Algorithm 5 for a neighbour that moves touched queries by shares of their sensitivity."""
+    """Return Algorithm 5's Renyi divergence if touched queries move by these fractions of their sensitivity."""
     for part in touched:
         if not 0 <= part <= 1:
             raise ValueError(f"touched must hold fractions in [0, 1], got {part}.")
@@ -119,7 +119,7 @@ def aggregation_renyi(z: Fraction, rho: Fraction, touched: Sequence[Fraction]) -
 
 
 def gaussian_delta(mu: arb, epsilon: arb) -> arb:
-    """Smallest delta at epsilon of a Gaussian mechanism with this mu (Balle and Wang 2018, Theorem 8)."""
+    """Return the smallest delta at epsilon of a Gaussian mechanism with this mu (Balle and Wang 2018, Theorem 8)."""
     root2 = arb(2).sqrt()
     below = ((epsilon / mu - mu / 2) / root2).erfc() / 2
     above = ((epsilon / mu + mu / 2) / root2).erfc() / 2
@@ -127,6 +127,6 @@ def gaussian_delta(mu: arb, epsilon: arb) -> arb:
 
 
 def aggregation_delta(v: int, rho: Fraction, epsilon: Exact) -> arb:
-    """Exact delta of Algorithm 5 at epsilon, when a neighbour can touch v queries (``tran2022:theorem-10-dp``)."""
+    """Return Algorithm 5's exact delta at epsilon if a neighbour can touch v queries (``tran2022:theorem-10-dp``)."""
     mu = ball(rho) * arb(v).sqrt()
     return gaussian_delta(mu, ball(epsilon))

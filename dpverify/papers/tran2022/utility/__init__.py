@@ -1,1 +1,1 @@
-"""Lemma 5, Theorems 6 and 9: derived, simulated, and from which size on they say anything."""
+"""Lemma 5 and Theorems 6 and 9: derivations, simulations, and the sizes from which the bounds are not vacuous."""

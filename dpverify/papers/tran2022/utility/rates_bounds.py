@@ -1,8 +1,8 @@
-"""Rates as exponents: where one sum outgrows another one, along every way in which N, d and epsilon can grow.
+"""Rates as exponents: directions of growth in N, d and epsilon along which one sum outgrows another.
 
-Along (N, d, epsilon) = (n^a, n^b, n^c) a sum of monomials has the exponent max over its terms of a linear function of
-(a, b, c); logarithms, G, L, R and delta do not count. Piecewise linear exponents are compared on the rays of the
-pieces.
+Along (N, d, epsilon) = (n^a, n^b, n^c) the exponent of a sum of monomials is the maximum over its terms of a linear
+function of (a, b, c). Logarithms, G, L, R and delta do not count. Piecewise linear exponents are compared on the rays
+of the pieces.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from dpverify.papers.tran2022.run_time.orders_bounds import Vector, exponents_of
 
 
 def dot(u: Vector, v: Vector) -> Fraction:
-    """Exponent of a monomial along a direction."""
+    """Return the exponent of a monomial along a direction."""
     return sum((x * y for x, y in zip(u, v, strict=True)), Fraction(0))
 
 
 def exponent(terms: Iterable[Vector], direction: Vector) -> Fraction:
-    """Exponent of a sum of monomials along a direction."""
+    """Return the exponent of a sum of monomials along a direction."""
     return max(dot(term, direction) for term in terms)
 
 
 def rays(terms: Sequence[Vector], cone: Sequence[Vector]) -> list[Vector]:
-    """Give the directions that decide how sums of monomials compare on a cone, given by its normals, without a line."""
-    # Two planes meet in each: those of the cone, and those on which two monomials are equal. Between them both sides
-    # are linear.
+    """Return the directions that decide how sums of monomials compare on a pointed cone, given by its normals."""
+    # Each direction is the intersection of two planes: faces of the cone, and planes on which two monomials are equal.
+    # Both sides are linear between these directions.
     planes = [*cone, *(minus(u, v) for u, v in combinations(dict.fromkeys(terms), 2))]
     directions: dict[Vector, None] = {}
     for u, v in combinations(planes, 2):
@@ -49,12 +49,12 @@ def _cross(u: Vector, v: Vector) -> Vector:
 
 
 def left_terms(statement: Statement) -> set[Vector]:
-    """Exponents of the terms on the left side of an order."""
+    """Return the exponents of the terms on the left side of an order."""
     return monomials(_formula(statement.lhs), exponents_of(statement))
 
 
 def right_terms(statement: Statement) -> set[Vector]:
-    """Exponents of the terms inside O or O~."""
+    """Return the exponents of the terms inside O or O~."""
     return monomials(_formula(statement.rhs), exponents_of(statement))
 
 

@@ -1,19 +1,18 @@
-"""What no run of normalized steps can do: exact lower bounds on the expected gradient, for Theorems 6 and 9.
+"""Exact lower bounds, for Theorems 6 and 9, on the expected gradient of every run of normalized steps.
 
-One loss for all examples, of one variable: slope s down to a distance ``drop`` below the start, then flat as fast as
-smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``; m_t has no sampling error, and Algorithm 4 rebuilds
-it exactly. *Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with that drop the gradient is s at
-every iterate. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly that of sign(n_t), as
-often above the start as below. *Lemma 5's proof at its worst*, with g = grad F(w_t), e = m_hat_t - g, u =
-m_hat_t/|m_hat_t|: in two dimensions or more ``-<g, u>`` is at most ``-sqrt(|g|^2 - |e|^2)`` where |e| < |g| (e is
-perpendicular to m_hat), 0 where |e| = |g| (not attained), |g| where |e| > |g| (m_hat points against g).
+All examples have the same loss of one variable: slope s down to a distance ``drop`` below the start, then flat as fast
+as smoothness L allows, so that ``F(w_1) - inf F = s*drop + s^2/(2L)``. Then m_t has no sampling error, and Algorithm 4
+reconstructs it exactly. *Travel.* T - 1 steps of length eta go no further than ``eta (T-1)``: with that drop the
+gradient is s at every iterate. *Coupling.* Where the noise n_t of m_hat_t is large against s, the walk is nearly that
+of sign(n_t), which is above the start as often as below. *Lemma 5's proof at its worst*, with g = grad F(w_t),
+e = m_hat_t - g, u = m_hat_t/|m_hat_t|: in two dimensions or more ``-<g, u>`` is at most ``-sqrt(|g|^2 - |e|^2)`` where
+|e| < |g| (e is perpendicular to m_hat), 0 where |e| = |g| (not attained), |g| where |e| > |g| (m_hat points against g).
 
-*Uphill.* A walk that goes uphill shows why 1/sqrt(N) is needed, for Algorithm 1 and, under one permutation, for
-Algorithm 2.
+*Uphill.* A walk uphill shows that 1/sqrt(N) is needed, for Algorithm 1 and, under one permutation, for Algorithm 2.
 
-Linear losses with the gradients 1, -10/21, -10/21, mean 1/63; the momentum with alpha = 1/3 is negative at two of three
-steps under one permutation and at 51.4% under fresh ones, so the walk goes uphill for ever. Below the start the losses
-flatten: G = 1, R is small.
+Linear losses have the gradients 1, -10/21, -10/21, with mean 1/63. The momentum with alpha = 1/3 is negative at two of
+three steps under one permutation and at 51.4% under fresh ones, so the walk goes uphill for ever. Below the start the
+losses flatten: G = 1, R is small.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from flint import arb
 from dpverify.shared_types import Ordering
 from dpverify.symbolic.exact.numbers import DomainError, Exact, to_ball, to_value
 
-ANCHORS: Final = 2  # 1 - exp(-ANCHORS) of the windows' weights have built up after ANCHORS/(2 gamma) epochs.
+ANCHORS: Final = 2  # After ANCHORS/(2 gamma) epochs, the windows' weights reach the fraction 1 - exp(-ANCHORS).
 
 
 def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, distance: arb) -> arb:
-    """Largest slope s, at most G, that no steps within a distance can leave: ``s*distance + s^2/(2L) = R``."""
+    """Return the largest slope s <= G that no steps within a distance can leave: ``s*distance + s^2/(2L) = R``."""
     if smoothness == 0 or gap == 0:
         return arb(0)
     r = to_ball(to_value(gap))
@@ -44,13 +43,13 @@ def travel_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, dista
 
 
 def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, steps: int, eta: arb, spread: arb) -> arb:
-    """Gradient that is left where the noise decides the direction of the steps; in one dimension."""
-    # ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))`` or 0, ``drop = R/s - s/(2L)``, at a nearly best slope s; the
-    # harmonic mean over the steps of the standard deviation nu_t of m_hat_t's noise is at least ``spread``. m_t lies in
-    # [0, s], so sign(m_hat_t) differs from sign(n_t) only if n_t lies in [-s, 0], a chance of at most ``s/(nu_t sqrt(2
-    # pi))``, and each time it moves the walk by 2 eta against the walk with sign(n_t), which by symmetry is at or above
-    # the start half of the time. Markov's inequality for the number of such steps before t; the mean over t of ``2 eta
-    # (t-1)`` is below eta T.
+    """Return the gradient that remains where the noise decides the direction of the steps, in one dimension."""
+    # The result is ``s (1/2 - eta T s/(spread sqrt(2 pi) drop))`` or 0, ``drop = R/s - s/(2L)``, at a nearly best slope
+    # s. The harmonic mean over the steps of the standard deviation nu_t of m_hat_t's noise is at least ``spread``. m_t
+    # lies in [0, s], so sign(m_hat_t) differs from sign(n_t) only if n_t lies in [-s, 0], which has probability at most
+    # ``s/(nu_t sqrt(2 pi))``. Each time the walk moves by 2 eta against the walk with sign(n_t), which by symmetry is
+    # at or above the start half of the time. Markov's inequality bounds the number of such steps before t. The mean
+    # over t of ``2 eta (t-1)`` is below eta T.
     if smoothness == 0 or gap == 0:
         return arb(0)
     r = to_ball(to_value(gap))
@@ -65,12 +64,13 @@ def coupling_bound(lipschitz: Fraction, smoothness: Fraction, gap: Fraction, ste
 
 
 def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -> arb:
-    """Bound from below the harmonic mean over the run of the standard deviation of Algorithm 2's noise in m_hat_t."""
-    # The last node of COMPOSE(1, t), or of the latest window, has the weight 1: at least ``48 log2(N)`` times ``(alpha
-    # G sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then ``gamma^2 * 16 * 4 (T/N) log2 N``,
-    # which is 64 log2 N). With q - 1 whole windows after the first the G nodes give ``64 log2(N) sum_{i<q} c_i^2``,
-    # ``c_i >= (1-gamma)^(i-1)``, so at least ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``: from t = (1/gamma + 3)
-    # N on that is ``(1 - exp(-2)) 32 log2(N)/gamma``.
+    """Return a lower bound on the run's harmonic mean of the standard deviation of Algorithm 2's noise in m_hat_t."""
+    # The last node of COMPOSE(1, t), or of the latest window, has the weight 1. So the variance is at least
+    # ``48 log2(N)`` times ``(alpha G sigma)^2`` for every t (3*16 while G nodes end by 2N and count fully; then
+    # ``gamma^2 * 16 * 4 (T/N) log2 N``, which is 64 log2 N). With q - 1 whole windows after the first the G nodes give
+    # ``64 log2(N) sum_{i<q} c_i^2`` with ``c_i >= (1-gamma)^(i-1)``, so at least
+    # ``64 log2(N) (1 - exp(-2 gamma (q-1)))/(2 gamma)``. For t >= (1/gamma + 3) N this is at least
+    # ``(1 - exp(-2)) 32 log2(N)/gamma``.
     gamma = (arb(n_examples) / steps).sqrt()
     unit = to_ball(to_value(lipschitz)) * sigma / n_examples * (arb(n_examples).log() / arb(2).log()).sqrt()
     early = arb(48).sqrt() * unit
@@ -80,7 +80,7 @@ def least_spread(n_examples: int, steps: int, lipschitz: Fraction, sigma: arb) -
 
 
 def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: Fraction) -> int:
-    """Give the largest T with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``: Theorem 6's, with alpha >= 1/N."""
+    """Return Theorem 6's T with alpha >= 1/N: the largest with ``T log2(T) sqrt(d log(1/delta)) <= epsilon N^2``."""
     root = (dimensions * (1 / to_ball(to_value(delta))).log()).sqrt()
     cap = to_ball(to_value(epsilon)) * n_examples**2 / root
 
@@ -95,13 +95,13 @@ def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: F
 
 
 def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
-    """Round Theorem 9's T down. Largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
+    """Return Theorem 9's T, rounded down: the largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
     target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
     return last_that(lambda steps: steps**3 <= target)
 
 
 def last_that(fits: Callable[[int], bool]) -> int:
-    """Give the last whole number from 0 on that fits, by doubling and halving; none fits after one that does not."""
+    """Return the largest integer from 0 on that fits, by bisection; ``fits`` must be monotone."""
     low, high = 0, 1
     while fits(high):
         low = high
@@ -113,7 +113,7 @@ def last_that(fits: Callable[[int], bool]) -> int:
 
 
 def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
-    """Largest ``-<g, u>`` over all vectors of the given lengths; a ball where a root is taken."""
+    """Return the largest ``-<g, u>`` over all vectors of the given lengths; a ball if a root is taken."""
     if grad_norm < 0 or error_norm < 0:
         raise ValueError(f"lengths must be at least 0, got grad_norm={grad_norm}, error_norm={error_norm}.")
     if error_norm > grad_norm:
@@ -124,17 +124,18 @@ def worst_alignment(grad_norm: Fraction, error_norm: Fraction) -> Exact:
 
 
 def attained_loss(loss: Fraction, alignment: Fraction, eta: Fraction, smoothness: Fraction) -> Fraction:
-    """Loss after a step on ``F(w + v) = loss + <g, v> + L |v|^2/2``: the bound of smoothness, attained."""
+    """Return the loss after a step on ``F(w + v) = loss + <g, v> + L |v|^2/2``: the bound of smoothness, attained."""
     return loss - eta * alignment + smoothness * eta**2 / 2
 
 
 def attained_gradient(
     drop: Fraction, eta: Fraction, steps: Fraction, smoothness: Fraction, error_sum: Fraction
 ) -> Fraction:
-    """Mean gradient norm of a run that is known to exist, on a line (``tran2022:lemma-5-telescoped``)."""
-    # Downhill on ``L w^2/2``, if the drop is large enough: the gradients ``g, g - L eta, ...`` are at least 0, and
-    # their mean is ``drop/(eta T) + L eta/2``; errors along the gradient change nothing. Otherwise uphill on a straight
-    # slope, with the momentum turned against the gradient by errors a little larger: ``-drop/(eta T)``.
+    """Return the mean gradient norm of a run on a line that attains the bound (``tran2022:lemma-5-telescoped``)."""
+    # If the drop is large enough, the run goes downhill on ``L w^2/2``: the gradients ``g, g - L eta, ...`` are at
+    # least 0, their mean is ``drop/(eta T) + L eta/2``, and errors along the gradient change nothing. Otherwise it goes
+    # uphill on a straight slope, with errors slightly larger than the gradient that turn the momentum:
+    # ``-drop/(eta T)``.
     mean = drop / (eta * steps) + smoothness * eta / 2
     if mean >= (steps - 1) * smoothness * eta / 2:
         return mean
@@ -143,24 +144,24 @@ def attained_gradient(
     raise DomainError(f"no run on a line has drop={drop} with eta={eta}, T={steps}, L={smoothness}.")
 
 
-# Gradients of the examples: one pulls one way, two the other.
+# Gradients of the examples: one example has BIG, two have SMALL.
 BIG = Fraction(1)
 SMALL = Fraction(-10, 21)
 EXAMPLES: Final = 3
-EPOCHS: Final = 6  # Orders of this many epochs decide the sign of the momentum, whatever was before.
+EPOCHS: Final = 6  # The orders of this many epochs decide the sign of the momentum, for every earlier state.
 
 
 @dataclass(frozen=True)
 class Signs:
-    """What the momentum's signs do over an epoch."""
+    """Effect of the momentum's signs over an epoch."""
 
     drift: Fraction  # expected number of steps uphill minus steps downhill in an epoch
-    margin: Fraction  # what |m_t| is not below from epoch ``EPOCHS`` on
+    margin: Fraction  # lower bound on |m_t| from epoch ``EPOCHS`` on
 
 
 @cache
 def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
-    """Go through all orders of the last ``EPOCHS`` epochs, with the momentum before them anywhere it can be."""
+    """Enumerate all orders of the last ``EPOCHS`` epochs, for every possible value of the earlier momentum."""
     places = product(range(EXAMPLES), repeat=EPOCHS)
     runs = [run for run in places if ordering == "fresh" or len(set(run)) == 1]
     uphill = 0
@@ -184,7 +185,7 @@ def signs(ordering: Ordering, big: Fraction = BIG) -> Signs:
 
 
 def noise_variance_1(steps: int) -> arb:
-    """Bound the variance of Algorithm 1's noise in m_hat_t: Lemma 12 corrected, N = 3, d = 1, G = 1, printed alpha."""
+    """Bound the variance of Algorithm 1's noise in m_hat_t: Lemma 12 corrected, N = 3, d = G = 1, printed alpha."""
     logs = arb(steps).log() / arb(2).log()
     ones = arb(steps + 1).log() / arb(2).log()
     scale = 9 / (steps * logs)  # sqrt(log(1/delta))/epsilon
@@ -192,7 +193,7 @@ def noise_variance_1(steps: int) -> arb:
 
 
 def noise_variance_2(steps: int, smoothness: Fraction, delta: Fraction) -> arb:
-    """Bound the variance of Algorithm 2's noise in m_hat_t: Lemma 7 corrected, N = 3, d = 1, G = 1, printed alpha."""
+    """Return a bound on Algorithm 2's noise variance in m_hat_t: corrected Lemma 7, N = 3, d = G = 1, printed alpha."""
     x = (arb(3) / steps).sqrt()
     curvature = to_ball(to_value(smoothness))
     log_n = arb(3).log() / arb(2).log()
@@ -203,12 +204,12 @@ def noise_variance_2(steps: int, smoothness: Fraction, delta: Fraction) -> arb:
 
 
 def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = BIG) -> arb:
-    """Bound the expected gradient from below by ``1/63 (1 - p)``, or by 0 if p >= 1."""
-    # p bounds the chance that the walk ever goes more than 1 below its start: ``D = sqrt(3T)`` steps. Steps that the
-    # noise turns: at most ``T variance/margin^2`` in the mean, by Chebyshev's inequality; by Markov's the chance of D/4
-    # of them is at most 4/D times that. The signs without noise: under one order no window of steps goes down by more
-    # than a few; under fresh ones the sums over every sixth epoch have independent terms in [-3, 3] with the mean
-    # -drift, and ever go above y with a chance of at most ``exp(-drift y/4.5)``.
+    """Return the lower bound ``1/63 (1 - p)`` on the expected gradient, or 0 if p >= 1."""
+    # p bounds the probability that the walk ever goes more than 1 below its start, ``D = sqrt(3T)`` steps. By
+    # Chebyshev's inequality, the noise turns at most ``T variance/margin^2`` steps in the mean. By Markov's inequality,
+    # the probability of D/4 such steps is at most 4/D times that. Without noise, under one order no window of steps
+    # goes down by more than a few steps. Under fresh orders the sums over every sixth epoch have independent terms in
+    # [-3, 3] with the mean -drift, and the probability that they ever exceed y is at most ``exp(-drift y/4.5)``.
     sign_terms = signs(ordering, big)
     mean = (big + 2 * SMALL) / 3
     if sign_terms.drift <= 0 or mean <= 0:

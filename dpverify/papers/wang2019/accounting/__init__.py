@@ -1,1 +1,1 @@
-"""Privacy of DP-SRM, its distributed form and the baselines, from both sides."""
+"""Upper and lower bounds on the privacy of DP-SRM, its distributed form and the baselines."""

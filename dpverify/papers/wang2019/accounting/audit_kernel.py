@@ -1,7 +1,7 @@
-"""DP-SRM's kernel on the data set that reaches the accountant's lower bound, for ``dpverify audit dp-srm``.
+"""DP-SRM's kernel on the data set that attains the accountant's lower bound, for ``dpverify audit dp-srm``.
 
-Gradients are clipped. The one example's grows in one direction at each step, so that it and its change are clipped to
-full length; all others, and the one that replaces it, go the opposite way.
+Gradients are clipped. The gradient of one example grows in one direction at each step, so the gradient and its change
+are clipped to full length. All other examples, and the one that replaces it, have the opposite direction.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dpverify.privacy.batches import batch_epsilon, log_ratio_of, opposed
 from dpverify.privacy.participation import Bounds
 
 RUN = BatchRun("recursive", 4, 4, 2, 2, 0.25, 0.5, 1.0)
-NOISE = 2.0  # k; of a step it is 1, over the sensitivity of a batch
+NOISE = 2.0  # k; the noise of a step, over the sensitivity of a batch, is 1
 DESCRIPTION = f"{RUN.steps} steps of Algorithm 1 on a worst case, clipped, n = {RUN.examples}, b = {RUN.batch}"
 
 
 class FullLength:
-    """Examples with clipped gradients and changes of full length, of signs ``signs``, shape (n,)."""
+    """Examples whose clipped gradients and changes have full length, with signs ``signs`` of shape (n,)."""
 
     def __init__(self, signs: Vector) -> None:
         self._signs = signs
@@ -36,14 +36,15 @@ class FullLength:
 
 
 def datasets() -> tuple[Vector, Vector]:
-    """Give the signs of the examples of two neighbours: one example against the others, and none."""
+    """Return the signs of the examples of two neighbours: all examples alike, and one against the others."""
     return opposed(RUN.examples)
 
 
 def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
-    """Release, for so many pieces of one long run, what each of T estimates adds to the one before, shape (size, T).
+    """Return the released increments of the estimates of ``size`` pieces of one long run, shape (size, T).
 
-    The pieces are independent: what is added depends on the batch and the noise of its step alone.
+    The increment of an estimate is its difference from 1 - gamma times the previous one. The pieces are independent,
+    because an increment depends only on the batch and the noise of its step.
     """
     std_0, std = RUN.deviations(NOISE)
     steps = size * RUN.steps + 1
@@ -57,10 +58,10 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
 
 
 def log_ratio(outputs: Matrix) -> Vector:
-    """Logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
+    """Return the logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
     return log_ratio_of((outputs + RUN.length) * RUN.batch / (2.0 * RUN.length), RUN.steps_at(NOISE)[-1])
 
 
 def certified(delta: float) -> Bounds:
-    """Give the accountant's bounds of epsilon for these steps."""
+    """Return the accountant's bounds on epsilon for these steps."""
     return batch_epsilon(RUN.steps_at(NOISE)[-1:], delta)

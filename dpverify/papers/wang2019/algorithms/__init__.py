@@ -1,4 +1,4 @@
-"""The algorithms of the paper: DP-SRM and what it is compared with."""
+"""The algorithms of the paper: DP-SRM and its baselines."""
 
 from __future__ import annotations
 

@@ -7,18 +7,20 @@ DP-SGD draws its batches without replacement.
     d_1 = g_1(x_1),    x_t+1 = x_t - eta_t d_t,    eta_t = k/(w + sum of |g_i(x_i)|^2 up to t)^(1/3),
     d_t+1 = g_t+1(x_t+1) + (1 - a_t+1) (d_t - g_t+1(x_t)),    a_t+1 = c eta_t^2,
 
-where g_t is the mean over the t-th batch. Their lemma keeps a at most 1; where k, w and c do not, it is cut to 1.
+where g_t is the mean over the t-th batch. Their lemma keeps a at most 1. If k, w and c do not satisfy it, a is clipped
+to 1.
 
-**DP-AGD** (Lee and Kifer 2018): full gradients whose step length is a noisy choice, and whose budget grows. A step
-measures the mean gradient for rho_direction, sets its length to 1, and asks by a noisy choice, for rho_choice, which
-candidate length makes the mean loss smallest; 0 is one of them. Where 0 wins the direction was too noisy: its budget
-grows by a factor, a second measurement for the difference is averaged in, and the choice is made again.
+**DP-AGD** (Lee and Kifer 2018): full gradients, a step length that is a noisy choice, and a budget that grows. A step
+measures the mean gradient with budget rho_direction and normalizes it. With budget rho_choice it then selects, by a
+noisy choice, the candidate length with the smallest mean loss; 0 is one of the candidates. If 0 wins, the direction was
+too noisy: its budget grows by a factor, a second measurement for the difference is averaged in, and the choice is made
+again.
 
-Left open there, and settled here: neighbours replace one example, so that a mean of losses in [0, C'] moves by C'/n
-either way, and Laplace noise of scale 2 C'/(n e) makes the choice e-DP, hence e^2/2-zCDP; a measurement that the rest
-of the budget cannot pay is not made, and the run is over (the source's loop spends first and looks afterwards); the
+The source leaves three points open. Neighbours replace one example, so a mean of losses in [0, C'] moves by C'/n in
+either direction, and Laplace noise of scale 2 C'/(n e) makes the choice e-DP, hence e^2/2-zCDP. A measurement that
+exceeds the remaining budget is not made, and the run ends (the source's loop spends first and tests afterwards). The
 longest candidate is 2, and after every ten steps 1.1 times the longest that was chosen in them, at most 2, as in the
-authors' program (whose update takes the candidate before the chosen one, an error that is not followed).
+authors' program (whose update takes the candidate before the chosen one, an error that is not reproduced).
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ def rrpsgd(
 ) -> NoisyDescent:
     """RRPSGD of Zhang, Zheng, Mou and Wang 2017: each step reads one example, drawn anew from all of them.
 
-    It ends after a random number of rounds; at a constant eta each number below T is as likely, and what it gives is
-    the run's ``output`` (Ghadimi and Lan 2013, 2.1). Its noise is paid for T rounds.
+    It ends after a random number of rounds. With a constant eta each number below T has the same probability, and the
+    result is the run's ``output`` (Ghadimi and Lan 2013, 2.1). Its noise is calibrated for T rounds.
     """
     return NoisyDescent(oracle, examples, start, DescentParameters(steps, 1, eta, std), seed=seed)
 
@@ -59,13 +61,13 @@ def rrpsgd(
 def dp_sgd(
     oracle: BatchMean, examples: int, start: Vector, steps: int, batch: int, eta: float, std: float, *, seed: Seed = 0
 ) -> NoisyDescent:
-    """DP-SGD as Abadi et al. 2016 have it, but each batch is uniform among those of b examples."""
+    """DP-SGD of Abadi et al. 2016, but each batch is uniform among those of b examples."""
     return NoisyDescent(oracle, examples, start, DescentParameters(steps, batch, eta, std), seed=seed)
 
 
 @dataclass(frozen=True)
 class StormParameters:
-    """Parameters of STORM: T and b, at least 1; k, w and c, above 0. An ArgumentError if one is out of range."""
+    """Parameters of STORM: T and b at least 1; k, w and c above 0. Raises ArgumentError if one is out of range."""
 
     steps: int
     batch: int
@@ -82,7 +84,7 @@ class StormParameters:
 
 
 class Storm(SampledRun):
-    """STORM on anything that gives means over batches; arguments as of ``DpSrm``."""
+    """STORM on an oracle for means over batches; the arguments are those of ``DpSrm``."""
 
     def __init__(
         self,
@@ -136,13 +138,13 @@ class AgdParameters:
     Attributes
     ----------
     steps : int
-        At most so many steps are done, at least 1; fewer where the budget ends.
+        Largest number of steps, at least 1; the run has fewer if the budget ends.
     rho, rho_direction, rho_choice : float
-        The whole budget in zero-concentrated DP, a first direction's and a choice's, above 0.
+        Budgets in zero-concentrated DP of the whole run, a first direction and a choice, above 0.
     clip, loss_clip : float
         C and C', above 0: bounds on the length of each gradient and on each loss, which the oracles keep.
     growth : float
-        By what part the budget of a direction grows, above 0.
+        Fraction by which the budget of a direction grows, above 0.
     candidates : int
         Number of lengths besides 0, at least 1.
 
@@ -169,7 +171,7 @@ class AgdParameters:
 
 
 class DpAgd(SampledRun):
-    """DP-AGD on a mean gradient and losses along a line; arguments else as of ``DpSrm``. ``spent``: budget used."""
+    """DP-AGD on a mean gradient and losses along a line; other arguments as of ``DpSrm``. ``spent``: used budget."""
 
     def __init__(
         self, oracle: BatchMean, losses: LineLosses, examples: int, start: Vector, parameters: AgdParameters, *,
@@ -195,13 +197,13 @@ class DpAgd(SampledRun):
             self._moved(t + 1)
 
     def _pay(self, rho: float) -> bool:
-        """Spend if there is enough left."""
+        """Spend a budget if enough is left, and return whether it was."""
         enough = self.spent + rho <= self.parameters.rho
         self.spent += rho if enough else 0.0
         return enough
 
     def _step(self) -> bool:
-        """Do a step; whether the budget was enough."""
+        """Do a step, and return whether the budget was enough."""
         p = self.parameters
         if not self._pay(self._rho_direction):
             return False
@@ -227,7 +229,7 @@ class DpAgd(SampledRun):
         return False
 
     def _measured(self, rho: float) -> Vector:
-        """Release the mean gradient for this budget: it moves by at most 2C/n."""
+        """Release the mean gradient with a budget: its sensitivity is 2C/n."""
         std = 2.0 * self.parameters.clip / (self._examples * math.sqrt(2.0 * rho))
         released: Vector = self._mean + std * self._noise_rng.standard_normal(len(self._mean))
         if not np.isfinite(released).all():

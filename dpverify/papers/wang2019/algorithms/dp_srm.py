@@ -4,13 +4,13 @@
     theta^t+1 = theta^t - eta_t v_p^t,                                eta_t = min(zeta/(L |v_p^t|), 1/(2L))
     v_p^t+1   = mean over B_t+1 of (grad f_i(theta^t+1) - (1 - gamma) grad f_i(theta^t)) + (1 - gamma) v_p^t + u^t+1
 
-Each batch is drawn without replacement, and the output is one of theta^0, ..., theta^(T-1), each as likely. Nothing
-reads v_p^T, which the box releases last; it is not made.
+Each batch is drawn without replacement, and the output is one of theta^0, ..., theta^(T-1), with equal probability. The
+box releases v_p^T last, but no line uses it; this implementation does not compute it.
 
 DDP-SRM (Algorithm 2) is Algorithm 1 where each of m parties holds examples of its own. Each party draws b_j of its own
-examples; the sum over all batches and the noise are made inside a multi-party computation, which opens v_p^t and
-nothing else. The box differs from Algorithm 1 in that batches are stratified, that ``generate index set`` no longer
-says how (here as there: uniformly, without replacement), that it asks noise of the computation, and that n is m times
+examples. The sum over all batches and the noise are made inside a multi-party computation, which opens v_p^t and
+nothing else. The box differs from Algorithm 1 in four points: batches are stratified; ``generate index set`` no longer
+says how (here, as in Algorithm 1, uniformly and without replacement); the computation makes the noise; and n is m times
 the examples of a party in both variances.
 """
 
@@ -44,17 +44,16 @@ class SrmParameters:
     batch_0, batch : int
         b_0 and b, at least 1 and at most n.
     gamma : float
-        Momentum weight, in [0, 1]; 1: each estimate is a batch's mean gradient.
+        Momentum weight, in [0, 1]; with 1, each estimate is a batch's mean gradient.
     zeta : float
         Accuracy, above 0; no step is longer than zeta/L.
     smoothness : float
         L, above 0.
     std_0, std : float
         sigma_0 and sigma, deviations of a coordinate of the noise of the first estimate and of the others; at least 0.
-
     parties : int
-        m, at least 1: how many parties hold the examples, which they split in order, as evenly as can be; each draws
-        as many of a batch among its own (Algorithm 2, what it releases), so that b and b_0 are n or multiples of m.
+        m, at least 1: number of parties that hold the examples, split in order and as evenly as possible. Each party
+        draws equally many of its examples for a batch (Algorithm 2's releases), so b and b_0 are n or multiples of m.
 
     Raises
     ------
@@ -86,7 +85,7 @@ class SrmParameters:
 
 @step_kernel
 def srm_move(zeta: float, smoothness: float, v: Vector, w: Vector, old: Vector) -> bool:
-    """Do line 5: ``old <- w``, ``w <- w - eta v``, all of shape (d,). Whether v is finite; else nothing moves."""
+    """Do line 5, ``old <- w``, ``w <- w - eta v`` of shape (d,), and return True; if v is not finite, return False."""
     length = norm(v)
     if not math.isfinite(length):
         return False
@@ -105,7 +104,7 @@ def srm_release(gamma: float, std: float, change: Vector, unit: Vector, v: Vecto
 
 
 class DpSrm(SampledRun):
-    """DP-SRM on anything that gives means over batches; it can be advanced, watched and interrupted.
+    """DP-SRM on an oracle for means over batches; it can be advanced, watched and interrupted.
 
     Parameters
     ----------
@@ -116,19 +115,19 @@ class DpSrm(SampledRun):
     start : (d,) array of float
         theta^0.
     parameters : SrmParameters
-        Numbers of the run.
+        Parameters of the run.
     seed : int, sequence of int or SeedSequence
         Noise comes from its stream 1, batches from its stream 4, the choice of the output from its stream 6.
     tape : (T, d) array of float, optional
-        Unit noise of u^0, ..., u^(T-1), instead of what the seed gives.
+        Unit noise of u^0, ..., u^(T-1), instead of noise from the seed.
     keep : bool
         Whether to keep all iterates.
 
     Raises
     ------
     ArgumentError
-        If a batch is larger than n, a shape does not fit, or what is kept does not fit in memory; later, if a gradient
-        or the estimate is not finite.
+        If a batch is larger than n, a shape does not fit, or the kept iterates do not fit in memory; later, if a
+        gradient or the estimate is not finite.
 
     Notes
     -----
@@ -155,7 +154,7 @@ class DpSrm(SampledRun):
 
     @property
     def v(self) -> Vector:
-        """The last estimate that was released, v_p^(t-1), shape (d,); a copy."""
+        """A copy of the last released estimate, v_p^(t-1), shape (d,)."""
         return self._v.copy()
 
     def _walk(self, first: int, last: int) -> None:
@@ -177,7 +176,7 @@ class DpSrm(SampledRun):
             self._unit[:] = self._tape[t]
         elif (p.std if t else p.std_0) > 0.0:
             self._noise_rng.standard_normal(out=self._unit)
-        # before the first estimate v is 0
+        # before the first estimate, v is 0
         self._release(p.gamma, p.std if t else p.std_0, self._change, self._unit, self._v)
 
     def _batch(self, size: int) -> Indices:
@@ -196,13 +195,14 @@ class DdpSrm(DpSrm):
     Parameters
     ----------
     oracle, start, parameters, tape, keep
-        As of ``DpSrm``, with the sizes b_0 and b of what this process holds.
-    holds : sequence of int
-        How many examples each party has whose rows this process holds, in their order.
+        As of ``DpSrm``, with the sizes b_0 and b of this process's examples.
+    party_sizes : sequence of int
+        Number of examples of each party whose rows this process holds, in their order.
     batches : sequence of Generator
-        What draws each such party's batches. Nobody else may know its state, or else sampling hides nothing from him.
+        Generators that draw each such party's batches. Nobody else may know their states, since sampling hides nothing
+        from anyone who does.
     seed : int, sequence of int or SeedSequence
-        Noise, where it is made here, and the choice of the output.
+        Noise, if it is made here, and the choice of the output.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""The gradient estimate of DP-SRM: what one example moves in it, and the law of the noise it carries."""
+"""The gradient estimate of DP-SRM: its sensitivity to one example, and the law of its noise."""

@@ -3,14 +3,14 @@
 The error of an estimate v_p^t has four parts that add up to it:
 
     start     (1 - gamma)^t times the first batch's error
-    sampling  gamma times what a later batch's mean gradient is off, of which each later step keeps 1 - gamma
-    drift     1 - gamma times what the mean change of its gradients is off, kept alike
-    noise     u^0 and u^1, ..., kept alike
+    sampling  gamma times the error of a later batch's mean gradient, decayed by 1 - gamma at each later step
+    drift     1 - gamma times the error of the mean change of its gradients, with the same decay
+    noise     u^0 and u^1, ..., with the same decay
 
-By Lemma D.1 a batch of b of n adds the mean square over the examples times (n - b)/(b (n - 1)), which our bound takes
-for 1/b. *Attained*: half of the gradients are G and the others -G, or half of the changes zeta and the others -zeta, at
-each step; the noise's part is exact. Sampling and drift of a batch may be alike: together they are at most (their
-roots' sum)^2, so that the parts give what note-error adds at a step.
+By Lemma D.1 a batch of b of n examples adds the mean square over the examples times (n - b)/(b (n - 1)), which our
+bound replaces by 1/b. *Attained*: half of the gradients are G and the others -G, or half of the changes zeta and the
+others -zeta, at each step; the noise's part is exact. Sampling and drift of a batch may have the same direction.
+Together they are at most (their roots' sum)^2, so that the parts give the terms that note-error adds at a step.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ Matrix: TypeAlias = NDArray[np.float64]
 def estimator_sensitivity(
     gamma: Fraction, zeta: Fraction, lipschitz: Fraction, length: Fraction, batch: Fraction
 ) -> Fraction:
-    """Most that replacing one example of the batch moves an estimate after a step along one of this length, exactly.
+    """Return how far replacing one example of the batch can move an estimate after a step of this length, exactly.
 
     The gradient's change is at most L times the step, min(zeta, length/2), and two gradients differ by at most 2G. An
-    example attains gamma G + (1 - gamma) of the smaller: it has gradient G after the step, in the step's direction.
+    example attains gamma G + (1 - gamma) times the smaller: it has gradient G after the step, in the step's direction.
     """
     return 2 * (gamma * lipschitz + (1 - gamma) * min(zeta, length / 2, 2 * lipschitz)) / batch
 
 
 def clipped_sensitivity(gamma: Fraction, clip: Fraction, change_clip: Fraction, batch: Fraction) -> Fraction:
-    """The same, where gradients are clipped to ``clip`` and their changes to ``change_clip``."""
+    """Return the sensitivity if gradients are clipped to ``clip`` and their changes to ``change_clip``."""
     return 2 * (gamma * clip + (1 - gamma) * change_clip) / batch
 
 
 def noise_covariance(steps: int, gamma: float, std_0: float, std: float) -> Matrix:
-    """Covariance of a coordinate of the noise in v_p^0, ..., v_p^(T-1), shape (T, T).
+    """Return the covariance of a coordinate of the noise in v_p^0, ..., v_p^(T-1), shape (T, T).
 
-    The noise of an estimate is 1 - gamma times that of the one before, plus fresh noise.
+    The noise of an estimate is 1 - gamma times that of the previous one, plus fresh noise.
     """
     keep = 1.0 - gamma
     variances = np.empty(steps)
@@ -62,7 +62,7 @@ PARTS = ("start", "sampling", "drift", "noise")
 
 @dataclass(frozen=True)
 class EstimateRun:
-    """Numbers of a run; n, b_0 and b are at least 2, 1 and 1."""
+    """Parameters of a run; n, b_0 and b are at least 2, 1 and 1."""
 
     examples: int
     batch_0: int
@@ -76,25 +76,25 @@ class EstimateRun:
 
     @property
     def start_error(self) -> Fraction:
-        """What note-error calls so: the bound of the first estimate's mean squared error."""
+        """The start error of note-error: the bound on the first estimate's mean squared error."""
         return self.lipschitz**2 / self.batch_0 + self.dimension * self.variance_0
 
     @property
     def added(self) -> Fraction:
-        """What a later step adds at most."""
+        """Largest mean squared error that a later step adds."""
         length = (1 - self.gamma) * self.zeta + self.gamma * self.lipschitz
         return length**2 / self.batch + self.dimension * self.variance
 
 
 class ErrorPart(NamedTuple):
-    """A part's mean square on the worst problem known, and its bound."""
+    """Mean square of a part on its worst known problem, and its bound."""
 
     attained: Fraction
     bound: Fraction
 
 
 def error_parts(t: int, run: EstimateRun) -> dict[str, ErrorPart]:
-    """Give the parts of v_p^t."""
+    """Return the parts of the error of v_p^t."""
     gamma = run.gamma
     n = run.examples
     decay = (1 - gamma) ** (2 * t)

@@ -1,1 +1,1 @@
-"""Section 6.1: what Tables 2 and 3 print, held against what the text says of them."""
+"""Section 6: its printed results, compared with the statements of its text."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """A row of a table as printed: means, and the numbers in brackets."""
+    """A row of a table as printed: means, each followed by the number in brackets."""
 
     test_error: tuple[float, float]
     passes: int
@@ -20,13 +20,13 @@ class PrintedRow:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table, and the data set that it is about."""
+    """A table and its data set."""
 
     data: str
     examples: int
     tested: int
     features: int
-    positive: float  # part of the examples in the rarer class
+    positive: float  # fraction of the examples in the rarer class
     baseline: tuple[float, float]  # test error without privacy
     rows: dict[tuple[float, str], PrintedRow]  # by epsilon and method
 
@@ -77,11 +77,11 @@ TABLES = {
 
 @dataclass(frozen=True)
 class PrintedNetwork:
-    """What is printed of one network."""
+    """Printed settings and results of one network."""
 
     data: str
     clip: float  # C_1
-    change_clips: tuple[float, ...]  # C_2, which gamma is too
+    change_clips: tuple[float, ...]  # C_2, which are also the values of gamma
     batches: tuple[int, ...]
     steps: tuple[float, ...]  # step sizes
     errors: dict[float, tuple[float, float]]  # of DP-SRM and DP-SGD, by epsilon

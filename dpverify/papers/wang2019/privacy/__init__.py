@@ -1,1 +1,1 @@
-"""What the privacy of DP-SRM rests on: Renyi divergences, sampling, conversion, the noise of its boxes."""
+"""Foundations of DP-SRM's privacy: Renyi divergences, sampling, conversion, and the noise of its boxes."""

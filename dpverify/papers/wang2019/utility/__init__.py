@@ -1,1 +1,1 @@
-"""The utility of DP-SRM: the lines of the proof of Theorem 4.4."""
+"""The utility of DP-SRM: Theorems 4.4 and 5.2, the lines of their proofs, comparisons, and simulations."""

@@ -1,7 +1,8 @@
-"""DPageEM's kernel on the data set that reaches the accountant's lower bound, for ``dpverify audit dpageem``.
+"""DPageEM's kernel on the data set that attains the accountant's lower bound, for ``dpverify audit dpageem``.
 
-The one example's gradient has full length in a direction at each step; those of all others, and of the one that
-replaces it, have it the opposite way. All iterates are released, of which Algorithm 1's output is a function.
+The gradient of one example has full length in one direction at each step. The gradients of all other examples, and of
+the one that replaces it, have full length in the opposite direction. All iterates are released; Algorithm 1's output is
+a function of them.
 """
 
 from __future__ import annotations
@@ -26,15 +27,14 @@ DESCRIPTION: Final = f"{STEPS.count} steps in {len(STAGES)} stages on a worst ca
 
 
 def datasets() -> tuple[Vector, Vector]:
-    """Give the gradients of the examples of two neighbours: none against the others, and one."""
+    """Return the gradients of the examples of two neighbours: all examples alike, and one against the others."""
     return opposed(EXAMPLES)
 
 
 def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
-    """Release the noisy gradients that the iterates of so many runs show, shape (size, T).
+    """Return the noisy gradients that the iterates of ``size`` runs reveal, shape (size, T).
 
-    The runs follow one another as stages of a long one: gradients do not depend on where it is, and a stage begins
-    without momentum.
+    The runs are stages of one long run: gradients do not depend on the iterate, and a stage begins without momentum.
     """
     sensitivity = 2.0 / BATCH
     schedule = StageSchedule(STAGES * size, BATCH, RHO, STEPS.noise * sensitivity, "last")
@@ -52,10 +52,10 @@ def mechanism(signs: Vector, rng: Generator, size: int) -> Matrix:
 
 
 def log_ratio(outputs: Matrix) -> Vector:
-    """Logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
+    """Return the logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
     return log_ratio_of((outputs + 1.0) * BATCH / 2.0, STEPS)
 
 
 def certified(delta: float) -> Bounds:
-    """Give the accountant's bounds of epsilon for these steps."""
+    """Return the accountant's bounds on epsilon for these steps."""
     return batch_epsilon([STEPS], delta)

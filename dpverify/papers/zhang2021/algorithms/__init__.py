@@ -1,4 +1,4 @@
-"""The algorithm of the paper and what it is compared with: one run in stages, with schedules as data."""
+"""The paper's algorithm and its baselines: one run in stages, with schedules as data."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Algorithms 1 and 2 of the paper, DPageEM, and with other schedules what it is compared with.
+"""Algorithms 1 and 2 of the paper, DPageEM, and, with other schedules, its baselines.
 
     omega_t+1 = omega_t - eta^k (mean over I_t of grad f(omega_t, z_i) + xi_t) + rho_t (omega_t - omega_t-1)
 
-Each stage begins without momentum, at what the stage before it hands on; batches are drawn without replacement.
+Each stage begins without momentum, at the result of the previous stage. Batches are drawn without replacement.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dpverify.papers.zhang2021.algorithms.stages import StageSchedule
 from dpverify.problems.example_gradients import BatchMean
 from dpverify.problems.sampled_run import NoisyDescent
 
-HANDED = 8  # stream of the seed that chooses what each stage hands on
+HANDED = 8  # stream of the seed that chooses the result of each stage
 
 
 class StagedDescent(NoisyDescent):
@@ -27,11 +27,11 @@ class StagedDescent(NoisyDescent):
     oracle, examples, start
         As of ``NoisyDescent``.
     schedule : StageSchedule
-        Its stages and its noise.
+        Stages and noise.
     seed : int, sequence of int or SeedSequence
-        Noise, batches, and which iterate each stage hands on.
+        Seed of the noise, the batches, and the choice of each stage's result.
     keep : bool
-        Whether to keep all iterates; after the last step of a stage it is the one that is handed on.
+        Whether to keep all iterates; after the last step of a stage the kept iterate is the stage's result.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class StagedDescent(NoisyDescent):
     ) -> None:  # fmt: skip
         super().__init__(oracle, examples, start, schedule, seed=seed, keep=keep)
         self._ends = schedule.ends
-        self._handed = list(schedule.ends)  # after how many steps of the whole run each stage's result is reached
+        self._handed = list(schedule.ends)  # the whole run's step count at each stage's result
         if schedule.hand_on == "uniform":
             rng = generator(self._seed, HANDED)
             begins = (0, *schedule.ends[:-1])
@@ -52,7 +52,7 @@ class StagedDescent(NoisyDescent):
 
     @property
     def output(self) -> Vector:
-        """omega^K, shape (d,); a copy. An ArgumentError before the last step."""
+        """A copy of omega^K, shape (d,); raises ArgumentError before the last step."""
         if self.t < self._last:
             raise check.ArgumentError("t", self.t, f"must have reached the last step {self._last}")
         return self.w

@@ -1,4 +1,4 @@
-"""Schedules of the paper's methods as data: how long each stage is, its step sizes, and where momentum is on."""
+"""Schedules of the paper's methods as data: the stages' lengths, step sizes, and steps with momentum."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class StageSchedule:
-    """Algorithm 1's numbers, stage by stage.
+    """Algorithm 1's parameters, stage by stage.
 
     Attributes
     ----------
@@ -67,10 +67,10 @@ class StageSchedule:
     std : float
         pi, deviation of a coordinate of the noise on the mean of a batch, at least 0.
     hand_on : str
-        What a stage hands on: one of omega_1, ..., omega_T, each as likely (``uniform``), or the ``last`` iterate.
+        Result of a stage: one of omega_1, ..., omega_T with equal probability (``uniform``), or the ``last`` iterate.
     first : int
-        Index t of a stage's first step, whose iterate omega_t is the stage's start: 1 as in the loop that is printed,
-        or 0 as in the arguments. With 1 a stage may hand on its start, and its last step is never handed on.
+        Index t of a stage's first step, whose iterate omega_t is the stage's start: 1 as in the printed loop, or
+        0 as in the arguments. With 1 a stage's start may be its result, and the iterate after its last step never is.
 
     Raises
     ------
@@ -98,16 +98,16 @@ class StageSchedule:
 
     @cached_property
     def ends(self) -> tuple[int, ...]:
-        """How many steps are done after each stage."""
+        """Number of steps of the whole run up to the end of each stage."""
         return tuple(accumulate(stage.steps for stage in self.stages))
 
     @property
     def steps(self) -> int:
-        """Steps of all stages together."""
+        """Number of steps of all stages together."""
         return self.ends[-1]
 
     def factors(self, first: int, last: int) -> tuple[Vector, Vector]:
-        """Give the step size and the momentum of each of the steps ``first <= s < last`` of the whole run, from 0."""
+        """Return the step size and the momentum of each of the steps ``first <= s < last`` of the whole run, from 0."""
         etas = np.empty(last - first)
         rhos = np.zeros(last - first)
         at = first
@@ -116,7 +116,7 @@ class StageSchedule:
             stage = self.stages[place]
             end = min(self.ends[place], last)
             begin = self.ends[place] - stage.steps
-            done = np.arange(at - begin, end - begin, dtype=np.float64)  # steps of this stage before each one
+            done = np.arange(at - begin, end - begin, dtype=np.float64)  # number of earlier steps of this stage
             etas[at - first : end - first] = stage.eta * (done + 1.0) ** -POWERS[stage.decay]
             index = done + self.first
             rhos[at - first : end - first] = self.rho * ((index >= 1) & (index <= stage.momentum_steps))
@@ -125,7 +125,7 @@ class StageSchedule:
 
 
 def stagewise(stages: int, steps: int, momentum_steps: int, eta: float) -> tuple[Stage, ...]:
-    """Give the stages of Theorem 3.2: T^k = 2^k T^0, t_Mon^k = 2^k t_Mon^0, eta^k = eta^0/2^k for k = 1, ..., K."""
+    """Return the stages of Theorem 3.2: T^k = 2^k T^0, t_Mon^k = 2^k t_Mon^0, eta^k = eta^0/2^k for k = 1, ..., K."""
     k_most = check.whole(1, stages=stages)
     check.whole(1, steps=steps)
     check.whole(0, steps, momentum_steps=momentum_steps)

@@ -1,1 +1,1 @@
-"""Theorem 3.4: from the risk on the data to the risk on the law that they come from."""
+"""Theorem 3.4: from the risk on the data to the risk on their distribution."""

@@ -1,1 +1,1 @@
-"""Privacy of DPageEM: subsampling, composition, and the noise that the theorems ask for."""
+"""Privacy of DPageEM: subsampling, composition, and the noise that the theorems require."""

@@ -1,4 +1,4 @@
-"""What the cited privacy theorems come to on concrete mechanisms, in ball arithmetic."""
+"""Values of the cited privacy theorems on concrete mechanisms, in ball arithmetic."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from flint import acb, arb
 
 from dpverify.symbolic.exact.numbers import ball
 
-REACH = 12  # standard deviations beyond the outermost mean; a positive integrand may be cut off for a lower bound
+REACH = 12  # standard deviations beyond the outermost mean; cutting off a positive integrand keeps a lower bound
 
 
 def opposite_divergence(q: Fraction, shift: arb) -> arb:
-    """Renyi divergence of order 2 under subsampling, where the replaced gradient turns into its opposite."""
-    # All other gradients are 0: in units of the noise, (1-q) N(0, 1) + q N(shift, 1) against (1-q) N(0, 1) + q
-    # N(-shift, 1). 4 shift^2 at q = 1. Else a ball about the integral of p^2/p' over a finite range: its lower end is a
-    # lower bound on the divergence.
+    """Return the Renyi divergence of order 2 under subsampling, if the replaced gradient becomes its opposite."""
+    # All other gradients are 0. In units of the noise, the pair is (1-q) N(0, 1) + q N(shift, 1) against (1-q)
+    # N(0, 1) + q N(-shift, 1). At q = 1 the divergence is 4 shift^2. Otherwise the result is a ball around the integral
+    # of p^2/p' over a finite range: its lower end is a lower bound on the divergence.
     if q == 1:
         return 4 * shift**2
     weight, complement = ball(q), ball(1 - q)
@@ -30,7 +30,7 @@ def opposite_divergence(q: Fraction, shift: arb) -> arb:
 
 
 def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
-    """Privacy loss of randomized response on a random part: log of the largest ratio of the answers' probabilities."""
+    """Return the privacy loss of randomized response on a random subset: log of the largest ratio of probabilities."""
     # One example says yes or no; the mechanism answers "yes" with odds exp(epsilon) if it drew a yes, and with odds
     # exp(-epsilon) otherwise. The neighbour replaces the only yes by a no.
     odds = ball(epsilon).exp()
@@ -41,5 +41,5 @@ def pure_amplification(q: Fraction, epsilon: Fraction) -> arb:
 
 
 def half_way_delta(mu: arb) -> arb:
-    """Exact delta of a Gaussian mechanism at epsilon = mu^2/2. 1/2 - exp(mu^2/2) Phi(-mu), which grows with mu."""
+    """Return a Gaussian mechanism's exact delta at epsilon = mu^2/2: 1/2 - exp(mu^2/2) Phi(-mu). It grows with mu."""
     return arb(1) / 2 - (mu**2 / 2).exp() * (mu / arb(2).sqrt()).erfc() / 2

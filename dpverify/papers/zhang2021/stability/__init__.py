@@ -1,1 +1,1 @@
-"""Uniform stability: what it gives, how stable runs on quadratics are, and what Theorem 3.3 says of it."""
+"""Uniform stability: its consequences, its exact value for runs on quadratics, and Theorem 3.3's bound."""

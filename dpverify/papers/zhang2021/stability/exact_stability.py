@@ -1,18 +1,18 @@
-"""Stability and generalization error of an algorithm, exactly: on quadratics, and on any finite table.
+"""Exact stability and generalization error of an algorithm, on quadratics and on any finite table.
 
-**Quadratics.** How far two runs on neighbouring data are apart, in the mean and exactly, where every loss is a
-quadratic. Examples have the losses a w^2/2 + b w with |b| <= L/2; one example's b is L/2 in one data set and -L/2 in
-the other. With the same batches and noise the difference D of two runs follows the algorithm's recursion without noise,
+**Quadratics.** The mean distance of two runs on neighbouring data is exact if every loss is a quadratic. Examples have
+the losses a w^2/2 + b w with |b| <= L/2; one example's b is L/2 in one data set and -L/2 in the other. With the same
+batches and noise the difference D of two runs follows the algorithm's recursion without noise,
 
     D_t+1 = (1 - eta a) D_t + rho_t (D_t - D_t-1) + eta L/B [the example is drawn],
 
-with B/n the chance of a draw. A new example with the loss L w shows the mean of D: the runs' losses on it differ by
-L E D in the mean, so that uniform stability is at least that. While eta a <= (1 - sqrt(rho))^2 nothing oscillates: the
-iterates of a run without noise stay in |w| <= L/(2a), where all gradients are at most L; losses are at most 1 there if
-L^2 <= 2a.
+where B/n is the probability of a draw. A new example with the loss L w shows the mean of D: the runs' losses on it
+differ by L E D in the mean, so uniform stability is at least L E D. While eta a <= (1 - sqrt(rho))^2 nothing
+oscillates: the iterates of a run without noise stay in |w| <= L/(2a), where all gradients are at most L. Losses are at
+most 1 there if L^2 <= 2a.
 
-**Tables**, for Theorem 2.2. Stability and generalization error depend on the algorithm and the loss through
-g(S, z) = E_A f(A(S), z) alone, which may be any table.
+**Tables**, for Theorem 2.2. Stability and generalization error depend on the algorithm and the loss only through
+g(S, z) = E_A f(A(S), z), which may be any table.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from dpverify.symbolic.exact.numbers import ball
 def mean_difference(
     curvature: Fraction, stages: int, steps: int, momentum_steps: int, rho: Fraction, eta: arb, output: str
 ) -> arb:
-    """Give n E D/L of what the last stage hands on, with the schedule of Theorem 3.2.
+    """Return n E D/L of the result of the last stage, with the schedule of Theorem 3.2.
 
-    ``eta``: eta^0. ``output``: ``loop``, ``arguments`` or ``last``, as in the readings of Theorem 3.2.
+    ``eta`` is eta^0. ``output`` is ``loop``, ``arguments`` or ``last``, as in the readings of Theorem 3.2.
     """
     difference = arb(0)
     for k in range(1, stages + 1):
@@ -40,7 +40,7 @@ def mean_difference(
         on = momentum_steps << k
         size = eta / 2**k
         if output != "loop":
-            on = min(on + 1, length)  # momentum is on at t = 1, ..., t_Mon, and without effect at t = 0
+            on = min(on + 1, length)  # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
         quiet = _step(curvature, size, Fraction(0), output) ** (length - on)
         end = quiet * _step(curvature, size, rho, output) ** on * arb_mat([[difference], [difference], [0], [1]])
         difference = end[0, 0] if output == "last" else end[2, 0] / length
@@ -48,7 +48,7 @@ def mean_difference(
 
 
 def _step(curvature: Fraction, eta: arb, rho: Fraction, output: str) -> arb_mat:
-    """Matrix of a step on (n E D/L, the same one step before, its sum so far, 1)."""
+    """Return the matrix of a step on (n E D/L, the same one step before, its sum so far, 1)."""
     moved = [1 - eta * ball(curvature) + ball(rho), -ball(rho), arb(0), eta]
     summed = [arb(1), arb(0), arb(1), arb(0)] if output == "loop" else [*moved[:2], arb(1), eta]
     return arb_mat([moved, [1, 0, 0, 0], summed, [0, 0, 0, 1]])
@@ -59,13 +59,13 @@ Table = dict[tuple[Data, int], int]
 
 
 def table_of(code: int, n: int, size: int) -> Table:
-    """Give the table of zeros and ones for data sets of n from so many kinds of examples, by its binary digits."""
+    """Return the table of zeros and ones with the binary digits ``code``, for n examples of ``size`` kinds."""
     keys = itertools.product(itertools.product(range(size), repeat=n), range(size))
     return {key: code >> place & 1 for place, key in enumerate(keys)}
 
 
 def stability(table: Table, n: int, size: int) -> Fraction:
-    """Largest difference g(S, z) - g(S', z) between data sets that differ in one example."""
+    """Return the largest difference g(S, z) - g(S', z) between data sets that differ in one example."""
     largest = 0
     for (data, z), value in table.items():
         for place, replacement in itertools.product(range(n), range(size)):
@@ -74,7 +74,7 @@ def stability(table: Table, n: int, size: int) -> Fraction:
 
 
 def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
-    """E[F_E(A(S)) - F_S(A(S))] for n independent examples with these chances."""
+    """Return E[F_E(A(S)) - F_S(A(S))] for n independent examples with these probabilities."""
     error = Fraction(0)
     for (data, z), value in table.items():
         error += math.prod(chances[x] for x in data) * value * (chances[z] - Fraction(data.count(z), n))
@@ -82,7 +82,7 @@ def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> F
 
 
 def exchanged(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
-    """Give the mean over i of E[g(S, z') - g(S^i, z')], where S^i has one more example z' in the i-th place."""
+    """Return the mean over i of E[g(S, z') - g(S^i, z')], where S^i has another example z' in the i-th place."""
     mean = Fraction(0)
     for (data, z), value in table.items():
         for place in range(n):

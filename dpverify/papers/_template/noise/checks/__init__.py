@@ -1,1 +1,1 @@
-"""Where the record, the algebra and the kernel meet."""
+"""Checks of the kernel and of the records."""

@@ -1,4 +1,4 @@
-"""Algorithm 1 against its exact law, Lemma 1 and Theorem 1 by search."""
+"""Check Algorithm 1 against its exact law, and Lemma 1 and Theorem 1 by search."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def _law(context: Context) -> Any:
 
 
 def _variance(point: Point, statement: Statement) -> Fraction:
-    """Left side of Lemma 1, exactly."""
+    """Return the left side of Lemma 1, exactly."""
     t = int(point["t"])
     return point["sigma"] ** 2 * shared_nodes(t, t)
 
 
 def _delta(point: Point, statement: Statement) -> arb:
-    """Left side of Theorem 1: the exact delta of Gaussian noise, as a ball."""
+    """Return the left side of Theorem 1: the exact delta of Gaussian noise, as a ball."""
     sigma = to_ball(to_value(definitions(statement, point)["sigma"]))
     return delta_ball(1 / sigma, point["epsilon"])
 

@@ -1,4 +1,4 @@
-"""Section 3 counts the steps of an epoch from 0 and Algorithm 1 from 1: what the mix does to unbiased gradients."""
+"""Bias of gradients if Section 3's epochs (steps counted from 0) are combined with Algorithm 1's steps (from 1)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def _runs(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 
 def _gradient(example: int, w: Fraction) -> Fraction:
-    """3 + w/2 of the first example, -1 of all others."""
+    """Return the gradient of an example at w: 3 + w/2 for the first example, -1 for all others."""
     return 3 + w / 2 if example == 0 else Fraction(-1)
 
 
 def _bias(point: Point, anchor: int) -> Fraction:
-    """Mean over all orders of two epochs, at an iterate: the gradient that step i draws, less the full one."""
+    """Return the mean over all orders of two epochs: the gradient drawn at step i minus the full one at w_anchor."""
     n = int(point["N"])
     i = int(point["i"])
     alpha = point["alpha"]
@@ -50,13 +50,13 @@ def _bias(point: Point, anchor: int) -> Fraction:
 
 
 def _mixed(point: Point, statement: Statement) -> Outcome:
-    """Steps from 1, epochs from 0: the anchor is w_{qN} with q = floor(i/N), and w_1 for q = 0."""
+    """Test the bias at the anchor w_{qN}, q = floor(i/N), or w_1 for q = 0: steps count from 1, epochs from 0."""
     bias = _bias(point, max(1, int(point["i"]) // int(point["N"]) * int(point["N"])))
     return Outcome(bias == 0, bias, Fraction(0), "mean of grad f - grad F at the anchor; gradients 3 + w/2 and -1")
 
 
 def _own(point: Point, statement: Statement) -> Outcome:
-    """The anchor w_{qN+1} with q = floor((i-1)/N), and the mixed one where N does not divide i."""
+    """Test the bias at the anchor w_{qN+1}, q = floor((i-1)/N), and also at the mixed anchor if N does not divide i."""
     n = int(point["N"])
     i = int(point["i"])
     bias = _bias(point, (i - 1) // n * n + 1)

@@ -1,4 +1,4 @@
-"""Lemma 11 part by part on the worst problems known, and in runs of Algorithm 1: a loss with a memory, antipodes."""
+"""Check Lemma 11 part by part on the worst known problems, and as a whole in runs of Algorithm 1."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _steps(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 
 
 def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outcome]:
-    """Rule at a step: the bounds add up to the lemma's, no part is above its own; ``factors`` of bounds are faults."""
+    """Return the rule that the bounds add up to the lemma's and no part exceeds its bound; ``factors`` plant faults."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         parts = _parts(int(point["t"]))
@@ -100,7 +100,7 @@ def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outc
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
-    """Columns of "error-parts": each part over the steps, as attained, corrected and, where there is one, printed."""
+    """Return the columns of figure "error-parts": attained, corrected and (if it exists) printed value per part."""
     steps = range(1, STEPS + 1)
     columns: dict[str, list[float]] = {"x": [float(t) for t in steps]}
     for name in bounds.PARTS:
@@ -166,18 +166,18 @@ def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _exact_memory() -> dict[str, Fraction]:
-    """The numbers of the loss with a memory, as its floats are."""
+    """Return the parameters of the loss with a memory, as the exact values of its floats."""
     problem = Memory()
     return {name: Fraction(getattr(problem, name)) for name in ("noise", "growth", "hold", "push", "clock")}
 
 
 def _memory_slope(point: Point) -> bool:
-    """Whether the gradients of the five terms, none of which is longer than its number, add up to at most G."""
+    """Test whether the five parameters, which bound the gradients of the five terms, add up to at most G."""
     return sum(_exact_memory().values(), Fraction(0)) <= point["G"]
 
 
 def _memory_curvature(point: Point) -> bool:
-    """Whether 3/2 noise and the larger of the curvatures of two terms in different axes add up to at most L."""
+    """Test whether 3/2 ``noise`` plus the larger curvature of two terms along different axes is at most L."""
     numbers = _exact_memory()
     return numbers["noise"] * 3 / 2 + max(numbers["growth"], numbers["hold"]) <= point["L"]
 
@@ -195,7 +195,7 @@ def _memory_error(steps: int, ordering: Ordering) -> float:
 
 
 def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
-    """Printed terms and the start-up term against the error on the loss with a memory, with 1% for floats."""
+    """Return the rule that printed terms plus start-up term bound the error on this loss, up to 1% for floats."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         problem = Memory()
@@ -222,16 +222,16 @@ ANTIPODES: dict[str, int | Fraction | str] = {
 }
 """Gradients G and -G near w_1, an odd step: close to the worst case of the sampling error."""
 
-ERRORS = Bounded(0.0, 1.01)  # The momentum is no longer than G = 1, and the full gradient than eta L t = 0.0018.
+ERRORS = Bounded(0.0, 1.01)  # The momentum has length at most G = 1, the full gradient at most eta L t = 0.0018.
 
 
 def _plan(context: Context) -> Plan:
-    """An excess over the bound by a tenth of G (a thirtieth, in longer runs)."""
+    """Plan to detect a mean error that exceeds the bound by G/10 in a smoke run, and by 3 G/100 in longer runs."""
     return Plan(MeanEffect(0.1 if context.budget.name == "smoke" else 0.03, ERRORS), seconds_each=2e-4, block=1024)
 
 
 def _antipodes(weight: int = 1) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Error of the momentum after t steps, with the momentum weight times ``weight``."""
+    """Return a simulation of the momentum's error after t steps, with the momentum weight ``weight * alpha``."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         point = context.point
@@ -246,14 +246,14 @@ def _antipodes(weight: int = 1) -> Callable[[Context, np.random.Generator, int],
 
 
 def _identical(_: Budget) -> Iterable[dict[str, Any]]:
-    """Runs on identical examples: far from the minimum (a slope), and down to it (a ramp)."""
+    """Yield runs on identical examples: far from the minimum (a slope), and down to it (a ramp)."""
     for n, t, alpha in ((1, 1, "1/2"), (3, 8, "1/5"), (5, 64, "1/32")):
         for slope in (1, 0):
             yield {"N": n, "T": t, "t": t, "alpha": Fraction(alpha), "eta": Fraction(1, 64), "slope": slope}
 
 
 def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Outcome:
-    """Error of Algorithm 1's momentum, G = 1 and L = 1, against the closed form; ``factor`` is a planted fault."""
+    """Compare the error of Algorithm 1's momentum, G = L = 1, with the closed form; ``factor`` plants a fault."""
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]

@@ -1,6 +1,7 @@
-"""Lemma 11: its terms, its proof's steps that are formulas, and the lemma.
+"""Check Lemma 11, its terms, and the steps of its proof that are formulas.
 
-Linear losses and a few that bend are the witnesses against Lemmas 7 and 11 and against statements of sections 3 and 4.
+Linear losses and a few curved ones are the witnesses against Lemmas 7 and 11 and against statements of sections 3 and
+4.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from dpverify.symbolic.exact.numbers import Exact
 
 
 def same(point: Point) -> Witness:
-    """Identical examples of slope G."""
+    """Return identical examples of slope G."""
     return Witness({linear(point.get("G", Fraction(1))): int(point["N"])})
 
 
 def two(point: Point) -> Witness:
-    """Two examples of slopes G and -G."""
+    """Return two examples of slopes G and -G."""
     G = point["G"]
     return Witness({linear(G): 1, linear(-G): 1})
 
@@ -47,7 +48,7 @@ def _around_anchor(point: Point) -> Witness:
 
 
 def _clipped_line(_: Point) -> Witness:
-    """What a ridge is along its unit vector, where its curvature may be as large as it has to be."""
+    """Return a ridge along its unit vector; the claims that use it allow a curvature as large as needed."""
     unit = Fraction(1)
     return Witness({LineLoss(((0 * unit, -unit), (unit, unit))): 1})
 
@@ -94,7 +95,7 @@ def _error(point: Point, statement: Statement) -> Exact:
 
 
 def lag_losses(point: Point) -> Witness:
-    """The slope, and the ramp where it is no steeper than G."""
+    """Return the slope, and the ramp if it is not steeper than G."""
     G = point["G"]
     L = point["L"]
     reach = (point["t"] - 1) * point["eta"]
@@ -105,7 +106,7 @@ def lag_losses(point: Point) -> Witness:
 
 
 def error_losses(point: Point) -> Witness:
-    """The same, and two antipodes where there are two examples."""
+    """Return the losses of :func:`lag_losses` and, for N = 2, the antipode of the slope."""
     antipodes = {linear(-point["G"]): 1} if point["N"] == 2 else {}
     return Witness({**lag_losses(point).data, **antipodes})
 
@@ -134,18 +135,18 @@ def _drift(point: Point, statement: Statement) -> Exact:
 
 
 def _largest_square(point: Point, statement: Statement) -> Exact:
-    """|A|^2 of the one example that pulls against the N - 1 others."""
+    """Return |A|^2 of the one example whose gradient opposes those of the N - 1 others."""
     return (2 * point["G"] * (1 - 1 / point["N"])) ** 2
 
 
 def _sampling(point: Point, statement: Statement) -> Exact:
-    """Exact mean square under fresh permutations, for centred gradients of length G that add up to 0."""
+    """Return the exact mean square under fresh permutations, for centred gradients of length G that add up to 0."""
     spread = constant_spread(point["G"] ** 2)
     return mean_square("momentum", int(point["t"]), int(point["N"]), point["alpha"], Fraction(1, 2), spread)
 
 
 def _slopes(_: Budget) -> Iterable[dict[str, Any]]:
-    """Gradients on a line that begin at 1 and change by ``change`` a step."""
+    """Return points for gradients on a line, which begin at 1 and change by ``change`` per step."""
     shares = (Fraction(1), Fraction(1, 2), Fraction(1, 7))
     return (
         {"alpha": alpha, "t": t, "change": change}
@@ -156,7 +157,7 @@ def _slopes(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _weights(point: Point, add: bool) -> Outcome:
-    """Left side of lemma-11-split against its right side, with the start-up term or without."""
+    """Compare both sides of lemma-11-split, with the start-up term if ``add`` is set."""
     t = int(point["t"])
     alpha = point["alpha"]
     gradients = [1 + point["change"] * step for step in range(t)]
@@ -168,7 +169,7 @@ def _weights(point: Point, add: bool) -> Outcome:
 
 
 def _half_start(point: Point, statement: Statement) -> Outcome:
-    """Planted fault: one step of decay more in the start-up term."""
+    """Planted fault: the start-up term decays by one step more."""
     full = _weights(point, True)
     none = _weights(point, False)
     sides = full.lhs, full.rhs, none.rhs

@@ -1,4 +1,4 @@
-"""Lemma 11 and the order of the examples: what one permutation breaks; and section 3's rate, refuted at the start."""
+"""Check where Lemma 11 fails under one permutation, and where section 3's error rate fails in the first steps."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ BY_DEFINITION = (
 
 
 def _pairs(_: Budget) -> Iterable[dict[str, Any]]:
-    """Weights at which the order of the pair shows, positions in the epoch."""
+    """Return momentum weights for which the anchor depends on the order of the pair, with positions in the epoch."""
     shares = (Fraction(1, 2), Fraction(1, 3), Fraction(3, 5))
     return ({"N": 2, "alpha": alpha, "eta": Fraction(1, 8), "position": i} for alpha in shares for i in (1, 2))
 
 
 def _order_given_anchor(point: Point, statement: Statement, ordering: Ordering, first_epoch: bool = False) -> Outcome:
-    """Chance of the order (1, 2) in the second epoch (the first), given the lowest anchor that occurs."""
+    """Test whether the order (1, 2) has probability 1/2 in the second (or first) epoch, given the lowest anchor."""
     pairs: list[tuple[Fraction, tuple[int, ...]]] = []
     for before in permutations((0, 1)):
         anchor = Fraction(0) if first_epoch else pair_anchor((before[0], before[1]), point["alpha"], point["eta"])
@@ -59,7 +59,7 @@ def _bias(point: Point, statement: Statement, ordering: Ordering) -> Outcome:
 
 
 def _first_bias(point: Point, statement: Statement) -> Outcome:
-    """At w_1 = 0 the pair has the gradients 3 and -1, each with the chance 1/2 at every position."""
+    """Test the bias at w_1 = 0, where the gradients 3 and -1 have probability 1/2 each at every position."""
     drawn = (
         sum((Fraction((3, -1)[order[int(point["position"]) - 1]]) for order in permutations((0, 1))), Fraction(0)) / 2
     )
@@ -67,7 +67,7 @@ def _first_bias(point: Point, statement: Statement) -> Outcome:
 
 
 def _steps_of_one_epoch(_: Budget) -> Iterable[dict[str, Any]]:
-    """Pairs of steps, and the mean square of the centred gradients, 0 for identical examples."""
+    """Return pairs of steps, with the mean square of the centred gradients (0 for identical examples)."""
     return (
         {"N": n, "i": i, "j": j, "t": n, "alpha": alpha, "own": mean_square}
         for mean_square in (Fraction(0), Fraction(1))
@@ -79,7 +79,7 @@ def _steps_of_one_epoch(_: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _cross_fresh(point: Point, strict: bool, factor: Fraction = Fraction(1)) -> Outcome:
-    """Mean of c_i c_j <A_i, A_j> over all orders of N centred numbers with the mean square ``own``."""
+    """Test the mean of c_i c_j <A_i, A_j> over all orders of N centred numbers with the mean square ``own``."""
     n, i, j, t = (int(point[name]) for name in ("N", "i", "j", "t"))
     plain = [Fraction(2 * k - (n - 1)) for k in range(n)]
     square = sum((a * a for a in plain), Fraction(0)) / n
@@ -93,7 +93,7 @@ def _cross_fresh(point: Point, strict: bool, factor: Fraction = Fraction(1)) -> 
 
 
 def _ridge_steps(_: Budget) -> Iterable[dict[str, Any]]:
-    """Two steps of the second epoch among the examples that have not crossed the threshold."""
+    """Return the last two steps of the second epoch, whose examples have not crossed the threshold."""
     sizes = ((3, 2), (4, 2), (6, 3))
     return (
         {"N": n, "i": 2 * n - 1, "j": 2 * n, "t": 2 * n, "alpha": Fraction(1, 2), "late": late} for n, late in sizes
@@ -111,7 +111,7 @@ def _cross_once(point: Point, statement: Statement, times: float = 1.0) -> Outco
 
 
 def _runs_on_ridges(_: Budget) -> Iterable[dict[str, Any]]:
-    """Sizes, weights and thresholds at which the aligned gradients weigh most."""
+    """Return sizes, momentum weights and thresholds at which the aligned gradients have the largest weight."""
     rows = ((8, "1/2", 3), (16, "2/5", 4), (20, "7/20", 5), (24, "3/10", 6), (32, "1/5", 9), (64, "1/10", 18))
     return ({"N": n, "t": 2 * n, "alpha": Fraction(alpha), "late": late} for n, alpha, late in rows)
 
@@ -123,7 +123,7 @@ def _sampling_once(point: Point, statement: Statement, part: Fraction = Fraction
 
 
 def _line(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Runs of losses whose gradients do not depend on w."""
+    """Return runs of losses whose gradients do not depend on w."""
     size_limit = {"smoke": 8, "standard": 16, "full": 32}[budget.name]
     return (
         {"N": n, "t": t, "alpha": alpha}
@@ -135,7 +135,7 @@ def _line(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _flat_sampling(point: Point, part: Fraction = Fraction(1)) -> Outcome:
-    """The mean square at t, G = 1, and the last step of the induction that bounds it."""
+    """Test the bound on the mean square at t, G = 1, and the last step of the induction that proves it."""
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]
@@ -258,13 +258,13 @@ CHECKS.add(
 )
 
 
-# What is tried for the constant and for the power of log2 N that the O~ hides.
+# Constant, and power of log2(2N), that the O~ may hide
 CONSTANT = 1000
 LOGARITHMS = 10
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Starts of long runs with alpha = 1/N and T = N, and a grid of ordinary ones."""
+    """Yield the first steps of runs with huge N, alpha = 1/N and T = N, then a grid of ordinary runs."""
     for digits in (60, 100, 300):
         n = 10**digits
         for t in (1, 3):
@@ -278,7 +278,7 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _printed(point: Point, statement: Statement) -> Outcome:
-    """At the start of a slope the error is (1-alpha)^t G at least, G = 1: noise has mean 0."""
+    """Test the printed rate on a slope, G = 1: the noise has mean 0, so the error is at least (1-alpha)^t G."""
     n = float(point["N"])
     top = float(point["T"])
     alpha = float(point["alpha"])
@@ -290,14 +290,14 @@ def _printed(point: Point, statement: Statement) -> Outcome:
 
 
 def _visits(n: int, top: int) -> int:
-    """V as corrected in algorithm-1-v, an epoch that is cut short counted whole, at the depth floor(log2 T) + 1."""
+    """Return V as corrected in algorithm-1-v: partial epochs count as whole ones, the depth is floor(log2 T) + 1."""
     depth = top.bit_length()
     small = n.bit_length() - 1
     return (min(depth, small) + 1) * -(-top // n) + sum(top >> j for j in range(small + 1, depth + 1))
 
 
 def _corrected(point: Point, statement: Statement, factor: float = 16.0) -> Outcome:
-    """Corrected Lemmas 11 and 12 at G = 1, L = 1 against the corrected rate, sigma = 2 sqrt(log(1/delta))/epsilon."""
+    """Compare corrected Lemmas 11 and 12 with the corrected rate, G = L = 1, sigma = 2 sqrt(log(1/delta))/epsilon."""
     if point["N"] > 10**9:
         return Outcome(True)
     once = statement.reading["ordering"] == "once"

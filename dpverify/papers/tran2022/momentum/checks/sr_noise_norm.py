@@ -1,6 +1,6 @@
-"""Lemma 7 as a whole, its expected norm, its domain of gamma, and section 4's words on the size of the noise.
+"""Check Lemma 7, its expected norm, its range of gamma, and section 4's statements on the size of the noise.
 
-The lemma restricts gamma only to at most 1/2, and does not tie it to eta.
+The lemma requires only gamma <= 1/2 and does not tie gamma to eta.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 
 def _any_gamma_noise(point: Point, statement: Statement) -> Exact:
-    """Expected norm of the noise, from its exact variance."""
+    """Return the expected norm of the noise, computed from its exact variance."""
     return expected_norm(_variance(point, statement, point["gamma"]), int(point["d"]))
 
 
@@ -48,7 +48,7 @@ def _variance(point: Point, statement: Statement, gamma: Fraction) -> Exact:
 
 
 def _slow(n: int, epochs: int) -> Values:
-    """Steps so short that the terms with eta are 0 to all purposes; the step before the last one of whole epochs."""
+    """Return a run of whole epochs in which the eta terms are negligible, at the step before its last one."""
     fixed: Values = {
         "gamma": "1/2",
         "eta": Fraction(1, 10**12),
@@ -84,12 +84,12 @@ def _lemma_gamma(point: Point) -> Fraction:
 
 
 def _noise_alone(point: Point, statement: Statement) -> Exact:
-    """Expected distance with one order of the examples for all epochs: equation 3 is exact, and the noise is all."""
+    """Return the expected distance under one permutation: equation 3 is exact there, so only the noise remains."""
     return expected_norm(_variance(point, statement, _lemma_gamma(point)), int(point["d"]))
 
 
 def _two_examples(point: Point, statement: Statement) -> Exact:
-    """Expected distance for linear losses in one dimension: two examples with gradients G and -G, or one example."""
+    """Return the expected distance for linear losses, d = 1: two examples with gradients G and -G, or one example."""
     gamma = _lemma_gamma(point)
     variance = _variance(point, statement, gamma)
     if point["N"] == 1:
@@ -98,7 +98,7 @@ def _two_examples(point: Point, statement: Statement) -> Exact:
 
 
 def _root_mean_square(point: Point, statement: Statement) -> Exact:
-    """Root mean square of the distance, which is above its mean, for linear losses of the largest spread."""
+    """Return the root mean square of the distance, which is above its mean, for linear losses of the largest spread."""
     gamma = _lemma_gamma(point)
     return _with_bias(point, gamma, _variance(point, statement, gamma))
 
@@ -116,7 +116,7 @@ def _gaussian(point: Point, statement: Statement) -> Exact:
 
 
 def _two_examples_and_noise(point: Point, statement: Statement) -> Exact:
-    """The same two examples, for a given variance of the noise."""
+    """Return the expected distance for two examples with gradients G and -G and a given variance of the noise."""
     return mean_distance_of_two(int(point["t"]), point["alpha"], point["gamma"], point["G"], point["variance"])
 
 
@@ -152,7 +152,7 @@ LIMIT: list[dict[str, Any]] = [
 
 
 def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Runs of two epochs and more, first of all the simplest; epsilon from 1 to 10^6, where no noise is left."""
+    """Yield runs of at least two epochs, the simplest first; epsilon from 1 to 10^6, where the noise is negligible."""
     for alpha in (Fraction(1), Fraction(3, 4), Fraction(1, 2)):
         for eta in (Fraction(1, 4), Fraction(1, 100)):
             for t in (4, 5, 6, 9):
@@ -162,7 +162,7 @@ def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _lengths(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
-    """T far below N, at N, and above it."""
+    """Return sizes with T far below N, at N, and above it."""
     top = {"smoke": 6, "standard": 7, "full": 8}[budget.name]
     several = ({"N": 4**k, "T": steps} for k in range(1, top) for steps in (1, 4**k // 2, 4**k, 16 * 4**k + 1))
     sizes = (*several, {"N": 2**20, "T": 1}, {"N": 2**20, "T": 3})
@@ -170,7 +170,7 @@ def _lengths(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
 
 
 def _gamma(n: int, steps: int) -> Fraction:
-    """sqrt(N/T), rounded down, and at most 1/2."""
+    """Return sqrt(N/T), rounded down to thousandths, but at most 1/2."""
     return min(Fraction(1, 2), Fraction(math.isqrt(10**6 * n // steps), 1000))
 
 
@@ -179,7 +179,7 @@ FACTOR = 4
 
 
 def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:
-    """Hold Algorithm 2's largest exact deviation against its printed order, and Algorithm 1's."""
+    """Compare Algorithm 2's largest exact standard deviation with its printed order, and with Algorithm 1's."""
     # G = L = 1, sigma in units of sqrt(log(1/delta))/epsilon.
     n = int(point["N"])
     steps = int(point["T"])
@@ -210,20 +210,20 @@ def _exactly(value: float) -> Fraction:
 
 
 def _choice(point: Point, statement: Statement, epochs: int = 2) -> Outcome:
-    """Section 4's choice of the noise against that of Algorithm 2's box, for a G node that ends at t."""
+    """Compare section 4's choice of the noise with that of Algorithm 2's box, for a G node that ends at t."""
     del statement
     t = point["t"]
     first = t < epochs * point["N"]
     return Outcome(first == (t <= 2 * point["N"]), note="V_<=2N by one rule and V_>2N by the other")
 
 
-HIDDEN = 10**6  # What O~ may hide in the printed noise; O(epsilon) and O(delta) hide the factor LOOSER
+HIDDEN = 10**6  # Factor that O~ may hide in the printed noise; O(epsilon) and O(delta) may hide the factor LOOSER
 LOOSER = 100
-ENOUGH = Fraction(4)  # The factor that is enough for one release, as corrected, times sqrt(2 log(1.25/delta))
+ENOUGH = Fraction(4)  # Factor that suffices for one release, as corrected, times sqrt(2 log(1.25/delta))
 
 
 def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """A third epoch's last step, t = 3N with N odd; gamma = eta N first, then smaller and smaller."""
+    """Yield the last step of the third epoch, t = 3N with N odd, for gamma decreasing from eta N."""
     for n in (3, 5, 65):
         for rate in (Fraction(1, 4), Fraction(1, 1000)):
             for k in (0, 3, 6, 9, 12):
@@ -233,10 +233,10 @@ def _third_epochs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _one_release(point: Point, statement: Statement, enough: Fraction = ENOUGH) -> Outcome:
-    """Whether m-hat_{3N} alone may be released; everything before it, and the nodes that it shares, is given."""
-    # G = L = 1. A point drawn at step 3N moves Delta by 2 eta N on a straight path, and m-hat by alpha (1-gamma) times
-    # that, or more. On every path on a line the anchors, an odd number of steps apart, are eta apart at least, so that
-    # Delta moves by at least 2 eta: that refutes what is printed.
+    """Test whether m-hat_{3N} alone may be released, given all earlier releases and the nodes it shares with them."""
+    # G = L = 1. On a straight path, replacing the example of step 3N moves Delta by 2 eta N, and m-hat by at least
+    # alpha (1-gamma) times that. On any path on a line, the anchors are an odd number of steps apart, hence at least
+    # eta apart, so Delta moves by at least 2 eta. This refutes the printed statement.
     ratio = (ball(point["T"] / point["N"])).sqrt() / ball(point["epsilon"])
     eta_n = point["eta"] * point["N"]
     gamma = point["gamma"]

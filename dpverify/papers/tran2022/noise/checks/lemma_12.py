@@ -1,4 +1,4 @@
-"""Lemma 12 and what its proof rests on: the number of nodes, the variance of a step, the expected norm."""
+"""Check Lemma 12 and the steps of its proof: the number of nodes, the variance of a step, the expected norm."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _variance(point: Point, statement: Statement) -> Exact:
 
 
 def _no_corner(point: Point) -> bool:
-    """Away from the small sizes; t = T is where the bound is sharpest, and no corner."""
+    """Test whether N, T, t and d are at least 3. The edge t = T, where the bound is sharpest, counts as interior."""
     return all(value >= 3 for name, value in point.items() if name in {"N", "T", "t", "d"})
 
 
-ALL_ONES = [2**k - 1 for k in range(1, 20)]  # Steps that use a node of every level: the worst for every count of nodes
+ALL_ONES = [2**k - 1 for k in range(1, 20)]  # Steps that use a node of every level, the worst case for a count of nodes
 
-MILD = [  # All ones, and hardly any decay
+MILD = [  # Steps of ALL_ONES with almost no decay
     {"T": steps, "t": steps, "N": 1000 * steps, "alpha": Fraction(1, 1000 * steps), "G": 1, "sigma": 1}
     for steps in ALL_ONES
 ]

@@ -1,4 +1,4 @@
-"""Algorithm 1's noise has the law that its text says: all steps jointly, and the printed loops draw what is needed."""
+"""Check the joint law of Algorithm 1's noise over all steps, and that the printed loops draw every node they use."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHECKS = PaperChecks("tran2022", __name__)
 def _compare_coefficients(
     point: Point, statement: Statement, kernel: Callable[[Any, float, float, Any], None] = tree_noise.stream_noise
 ) -> Outcome:
-    """Feed unit tapes to a kernel and to the printed loops: every coefficient, hence the whole covariance."""
+    """Compare coefficients of a kernel and of the printed loops on unit tapes, and their covariance with the law."""
     steps = int(point["T"])
     alpha = float(point["alpha"])
     unit = np.eye(steps)
@@ -71,13 +71,13 @@ def _small_runs(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _depth(statement: Statement, steps: int) -> int:
-    """R under a reading: the number of levels of the tree, or its height; the amended box draws every level."""
+    """Return R under a reading: the number of levels of the tree, or its height; the amended box draws every level."""
     short = statement.variant == "printed" and statement.reading["depth"] == "height"
     return steps.bit_length() - short
 
 
 def _drawn(steps: int, depth: int) -> Outcome:
-    """Run the printed loops: does every step find its nodes drawn?"""
+    """Test whether the printed loops have drawn every node that a step uses."""
     try:
         nodes = tree_noise_literal.nodes_of_tape(np.ones((steps, 1)), depth=depth, scale=1.0)
         noise = tree_noise_literal.noise_from_nodes(nodes, steps, depth=depth, alpha=0.5)
@@ -95,13 +95,13 @@ POINT: dict[str, int | Fraction | str] = {"N": 4, "T": 4, "alpha": 1, "G": 1, "e
 
 
 def _deviation(context: Context) -> float:
-    """Deviation of the first node's noise, with the printed sigma."""
+    """Return the standard deviation of the first node's noise, with the printed sigma."""
     sigma = 2.0 * math.sqrt(-math.log(context.point["delta"])) / float(context.point["epsilon"])
     return node_deviation(1.0, 1.0, sigma, printed_v(4, 4, 3))
 
 
 def _below_the_grid(gradient: float, scale: float = 1.0) -> Simulate:
-    """Simulate whether m-hat_1 = gradient + noise has a bit below the grid."""
+    """Return a simulation of whether m-hat_1 = gradient + noise has a bit below the grid."""
 
     def simulate(context: Context, rng: Generator, size: int) -> NDArray[np.float64]:
         released = gradient + scale * _deviation(context) * rng.standard_normal(size)
@@ -111,7 +111,7 @@ def _below_the_grid(gradient: float, scale: float = 1.0) -> Simulate:
 
 
 def _flat_or_steep(point: Point) -> Witness:
-    """The first example has the gradient 0 or 1, the others 0."""
+    """Return two data sets: the first example has the gradient 0 or 1, all others have 0."""
     flat = linear(Fraction(0))
     examples = int(point["N"])
     return Witness({flat: examples}, {flat: examples - 1, linear(Fraction(1)): 1})

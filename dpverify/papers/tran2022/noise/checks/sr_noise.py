@@ -1,6 +1,6 @@
-"""Algorithm 2's noise, term by term: exact variances against Lemma 7's proof, counts of nodes, and its other lines.
+"""Check Lemma 7's proof term by term: exact variances of Algorithm 2's noise, counts of nodes, and its other lines.
 
-The points of Lemma 7 are small counterexamples that a search found, corners, and as many drawn points as a budget
+The points for Lemma 7 are small counterexamples found by a search, corners, and as many random points as the budget
 allows.
 """
 
@@ -49,7 +49,7 @@ def at_points(
     readings: Mapping[str, str] | None = None,
     variants: tuple[str, ...] = ("printed", "amended"),
 ) -> RuleCheck:
-    """Check a statement at a smallest point and at one away from every boundary, decided in ball arithmetic."""
+    """Return a check of a statement, in ball arithmetic, at a smallest point and at a point off every boundary."""
 
     def rule(times: Fraction | None) -> Callable[[Point, Statement], Outcome]:
         def holds(point: Point, statement: Statement) -> Outcome:
@@ -92,7 +92,7 @@ SQUARES: tuple[Values, Values] = (  # The square of a sum exceeds the sum of squ
     {**UNITS, "N": 65535, "t": 21 * 65535 + 32768, "T": 25 * 65535, "alpha": "106/6553500", "gamma": "47/100"},
 )
 
-TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: the fifth term
+TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: counterexamples through the fifth term
     {**UNITS, "N": 2, "T": 1, "t": 1, "alpha": "1/2", "gamma": "1/2", "eta": 1, "L": 2, "delta_Delta": 1},
     {**UNITS, "N": 1024, "T": 4, "t": 3, "alpha": "1/900", "gamma": "1/4", "eta": "1/5000", "L": 900, "delta_Delta": 3},
 )
@@ -100,7 +100,7 @@ TOTAL: tuple[Values, Values] = (  # Runs shorter than an epoch: the fifth term
 PLAIN: dict[str, Any] = {"G": 1, "L": 1, "sigma": 1}
 SHORT: dict[str, Any] = {"N": 64, "T": 5, "alpha": "1/9", "gamma": "1/4", "eta": "1/300", **PLAIN}
 
-FIRST_TERM: tuple[Values, Values] = (  # Short of an epoch; from T = 2 on N must be astronomical (NOTES_lemma7.md)
+FIRST_TERM: tuple[Values, Values] = (  # Runs shorter than an epoch; for T >= 2, N must be huge (NOTES_lemma7.md)
     {"d": 1, "T": 1, "t": 1, "N": 2, "alpha": "1/2", "eta": "1/4", "G": 1, "L": 1, "delta": "1/3", "epsilon": 1},
     {
         "d": 3,
@@ -117,7 +117,7 @@ FIRST_TERM: tuple[Values, Values] = (  # Short of an epoch; from T = 2 on N must
 )
 
 
-LONGEST = 40  # Sums over windows are gone through one by one: at most this many epochs
+LONGEST = 40  # Largest number of epochs; sums over windows are computed term by term
 
 
 def against_exact(
@@ -130,7 +130,7 @@ def against_exact(
     least: int = 1,
     **options: Any,
 ) -> ExhaustiveCheck:
-    """Hold a statement against the exact law at corners and at drawn points, half as many as a search tries."""
+    """Return a check of a statement against the exact law, at corners and half as many random points as in a search."""
     region = f"{len(corners)} corners; N up to 1024, t up to {LONGEST} N, drawn; alpha >= 1/N, gamma <= 1/2"
     return ExhaustiveCheck(claim, name, points=_points(corners, tied, least), lhs=lhs, region=region, **options)
 
@@ -150,7 +150,7 @@ def _points(corners: Sequence[Values], tied: bool, least: int) -> Callable[[Budg
 
 
 def drawn(rng: Random) -> dict[str, Any]:
-    """Draw all symbols of Lemma 7 inside its conditions; slow decay, small gamma and whole epochs often."""
+    """Draw all symbols of Lemma 7 within its conditions, often with slow decay, small gamma or whole epochs."""
     n = int(2 ** rng.uniform(1, 10))
     t = rng.choice(
         (rng.randint(1, LONGEST * n), rng.randint(1, 4 * n), n * rng.randint(1, LONGEST), 2 ** rng.randint(1, 10) - 1)
@@ -174,11 +174,11 @@ MEETS = {
 
 CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
-WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}  # Both sides are above 0; the check 'boundaries' has the rest
+WITH_NOISE = {"N": (2, None), "alpha": (None, "99/100")}  # Both sides are above 0; 'boundaries' covers the other points
 
 
 def _law(of: Callable[[int, int, Point, noise_bounds.NodeVariances], Exact]) -> LeftSide:
-    """Left side from a law in t, N, the point and the variances of the nodes, at the precision of the moment."""
+    """Return a left side from a law in t, N, the point and the variances of the nodes, at the current precision."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
         constants = definitions(statement, point, precision=ctx.prec)
@@ -196,14 +196,14 @@ _total = _law(lambda t, n, at, nodes: noise_bounds.noise_variance(t, n, at["alph
 
 
 def _window_nodes(point: Point, statement: Statement) -> Fraction:
-    """Nodes of the window that begins after step q*N + r: the first one and all that follow."""
+    """Return the number of nodes of the window that begins after step q*N + r (q = 0 for the first window)."""
     n = int(point["N"])
     start = int(point["q"] * point["N"] + point["r"])
     return Fraction(compose_count(start + 1, start + n))
 
 
 def _corners(epochs: tuple[int, ...], examples: tuple[int, ...]) -> list[dict[str, Any]]:
-    """Slowest decay, alpha = 1/N, at the end, the middle and the beginning of an epoch, and at t = 2^k - 1."""
+    """Return points with the slowest decay, alpha = 1/N: start, middle and end of an epoch, and t = 2^k - 1."""
     corners: list[dict[str, Any]] = []
     for n in examples:
         steps = {q * n + r for q in epochs for r in (0, n // 2, n - 1)} | {1, n - 1, 2 ** (n.bit_length() - 1) - 1}
@@ -218,7 +218,7 @@ MANY_WINDOWS = [
 
 
 def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
-    """N = 1, where V and so all noise is 0; N = 2 and 3; no memory, alpha = 1; the slowest decay; short runs."""
+    """Yield short runs with N = 1, where V and all noise are 0, N = 2 and 3; no memory (alpha = 1), slowest decay."""
     units = dict.fromkeys(("delta_G", "delta_Delta", "delta_r", "sigma", "L"), 1)
     for n in (1, 2, 3):
         for t in range(1, 4 * n + 2):
@@ -229,7 +229,7 @@ def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...]) -> Check:
-    """The statement at the corners of its domain, zeros included, decided exactly."""
+    """Return a check that decides the statement exactly at the corners of its domain, zeros included."""
 
     def holds(extra: int) -> Callable[[Point, Statement], bool | None]:
         def rule(point: Point, statement: Statement) -> bool | None:
@@ -257,7 +257,7 @@ def _term(
     least: int = 1,
     variants: tuple[str, ...] = BOTH,
 ) -> list[Check]:
-    """Judge a bound on a variance: against the exact law, and at the corners of its domain."""
+    """Return the checks of a bound on a variance: against the exact law, and at the corners of its domain."""
     return [
         against_exact(claim, lhs, corners, least=least, variants=variants),
         _boundaries(claim, lhs, variants),

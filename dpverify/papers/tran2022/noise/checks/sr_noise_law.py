@@ -1,4 +1,4 @@
-"""The kernels of Algorithm 2's noise against its exact law, over whole runs."""
+"""Compare the kernels of Algorithm 2's noise with its exact law, over whole runs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ CHECKS = PaperChecks("tran2022", __name__)
 
 COORDINATES = 8
 
-ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}  # N no power of two, T no multiple of N
+ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}  # N is no power of two, T no multiple of N
 
 EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}  # Windows are whole nodes; slowest decay
 
 SCALES = Scales(delta_g=1.0, delta_delta=0.375, delta_r=0.25, v_first=2.0, v_later=12.0)
 """All four kinds of nodes weigh so much that a wrong one shows, and none has the noise of another."""
 
-NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))  # The same, as variances
+NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))  # SCALES, as variances
 
 Noise = Callable[[np.random.Generator, int, SrParameters, int], Any]
 
@@ -69,7 +69,7 @@ def _faulty(
 
 
 def _literal(rng: np.random.Generator, dimension: int, parameters: SrParameters, n_examples: int) -> Any:
-    """Algorithm 4 as printed, on nodes that hold nothing but noise, every node with its own."""
+    """Run Algorithm 4 as printed on nodes that hold only noise, drawn independently for every node."""
     rows = node_intervals(parameters.steps)
     deviations = parameters.deviations(n_examples)
     g = np.where(rows[:, 1] <= 2 * n_examples, deviations[0], deviations[1])
@@ -79,7 +79,7 @@ def _literal(rng: np.random.Generator, dimension: int, parameters: SrParameters,
 
 
 def _whole_runs(noise: Noise) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Simulate trajectories side by side: coordinates are independent."""
+    """Return a simulation of whole runs; they are independent coordinates of one large run."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         n_examples = int(context.point["N"])
@@ -126,7 +126,7 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
 def _compare_weights(
     point: Point, statement: Statement, kernel: Callable[[Any, SrParameters, int], Any] = sr_noise.noise_from_tape
 ) -> Outcome:
-    """Feed unit tapes to a kernel: the weight of every Gaussian in every step, against the closed form."""
+    """Compare the weight of every Gaussian in every step, from unit tapes through a kernel, with the closed form."""
     n_examples = int(point["N"])
     steps = int(point["T"])
     parameters = _parameters(point)
@@ -163,7 +163,7 @@ GAMMA = Fraction(1, 5)
 
 
 def variance_figures() -> dict[str, dict[str, list[float]]]:
-    """Columns for one run with the box's constants, G = L = sigma = 1 and gamma = eta N: exact variances and bounds."""
+    """Return the exact variances and bounds of a run with the box's constants, G = L = sigma = 1 and gamma = eta N."""
     steps = STEPS
     log_n = N.bit_length() - 1
     later = Fraction(4 * steps * log_n, N)

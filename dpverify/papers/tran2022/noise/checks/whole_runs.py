@@ -1,4 +1,4 @@
-"""Whole runs of Algorithm 1's noise: how they are simulated, in which regimes, and which faults must show in them."""
+"""Simulate whole runs of Algorithm 1's noise in several regimes, and define the faults that checks must detect."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ power of two."""
 LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
 """The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
 
-SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}  # A node shows up to half a tree later
+SLOW: Parameters = {"alpha": "1/700", "N": 701, "T": 1023, "d": COORDINATES}  # A node is visible half a tree later
 
 Draw = Callable[[np.random.Generator, float, Any], None]
-BLOCK = 2048  # Replications of a block; its sums are large, one for every pair of steps, and replications are not kept
+BLOCK = 2048  # Replications per block; a block returns only its sums, one for every pair of steps
 
-SHARE = 0.125  # Part of the runs of 1023 steps that is counted for the marginal law: still more values than FAST has
+SHARE = 0.125  # Share of the runs of 1023 steps that is used for the marginal law; still more values than FAST has
 
 
 def stepwise(rng: np.random.Generator, alpha: float, out: Any) -> None:
@@ -56,7 +56,7 @@ def literal(rng: np.random.Generator, alpha: float, out: Any) -> None:
 
 
 def spawned(rng: np.random.Generator) -> np.random.Generator:
-    """Spawn a generator on SFC64, for kernels that draw from its state."""
+    """Spawn an SFC64 generator, for kernels that draw from its state."""
     return generator(cast("np.random.SeedSequence", rng.bit_generator.seed_seq), 0)
 
 
@@ -72,12 +72,12 @@ def streams(context: Context, rng: np.random.Generator, size: int) -> Pieces:
 
 
 def whole_run(draw: Draw) -> Simulate:
-    """Simulate runs of shape (T, d) with a kernel that makes one run at a time and draws by the library."""
+    """Return a simulation of runs of shape (T, d) by a kernel that makes one run at a time and draws with NumPy."""
     return run_by_run(lambda context, rng, run: draw(rng, float(context.point["alpha"]), run))
 
 
 def planted(fault: NoiseFault) -> Control:
-    """Make a control of a wrong kernel."""
+    """Return a control that simulates a faulty kernel."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
         words, alpha = take_words(spawned(rng)), float(context.point["alpha"])
@@ -95,13 +95,13 @@ def planted(fault: NoiseFault) -> Control:
 
 
 def law(context: Context) -> Any:
-    """Exact covariance over the steps, in units of one node's variance."""
+    """Return the exact covariance over the steps, in units of one node's variance."""
     return _covariance(int(context.point["T"]), float(context.point["alpha"]))
 
 
 @lru_cache(maxsize=2)
 def _covariance(steps: int, alpha: float) -> Any:
-    """Every block of a check asks for the same matrix."""
+    """Return the covariance matrix, cached because every block of a check requests it."""
     matrix = covariance_matrix(steps, alpha)
     matrix.flags.writeable = False
     return matrix
@@ -113,13 +113,13 @@ FINE = Seen(0.05, 1.035, 1.002)
 
 
 def judge(pairs: Pairs = "products") -> TrajectoryLaw:
-    """Judge whole runs; where signs are compared there are so many runs that a share of their values is enough."""
+    """Return the judge of whole runs; a comparison of signs has so many runs that a share of the values is enough."""
     share = 1.0 if pairs == "products" else SHARE
     return TrajectoryLaw(law, printed=variance, corrected=partial(variance, more=1), pairs=pairs, share=share)
 
 
 def variance(context: Context, more: int = 0) -> Any:
-    """Equation 6 in units of one node: log2(T) at every step, or with ``more``, 1 as corrected, log2(T + 1)."""
+    """Return Equation 6's variance in units of one node, log2(T + more): ``more`` is 0 as printed, 1 as corrected."""
     steps = int(context.point["T"])
     return np.full(steps, np.log2(steps + more))
 
@@ -133,7 +133,7 @@ def noise_law(
     simulate: Simulate = streams,
     pairs: Pairs = "products",
 ) -> MonteCarloCheck:
-    """Make a check of a kernel's whole runs against the exact law: what it sees in smoke runs, and otherwise."""
+    """Return a check of a kernel's whole runs against the exact law; ``sees`` is for smoke runs, then for others."""
     return MonteCarloCheck(
         claim,
         name,

@@ -1,6 +1,6 @@
-"""Theorem 4: both forms, judged by exact sums over patterns and nodes and by exact trade-offs.
+"""Check both forms of Theorem 4 by exact sums over patterns and nodes and by exact trade-offs.
 
-The sums cover the whole stated domain. Both forms are also judged on published iterates of a tiny problem.
+The sums cover the whole stated domain. Both forms are also checked on the published iterates of a tiny problem.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPD
 
 Corner = Mapping[str, int | Fraction | str]
 
-MOST_PATTERNS = 800  # Runs with more patterns than this are not gone through one by one
+MOST_PATTERNS = 800  # Runs with more patterns than this are not enumerated
 
 UNITS: Mapping[str, tuple[int, int]] = {"z": (2, 2), "sigma": (1, 1)}  # Both sides are proportional to z/sigma^2
 
 RUNS: Mapping[str, tuple[int | str, int]] = {"T": (1, 96), "N": (1, 320), "alpha": ("1/65536", 1)}
 """Drawn runs; the corners reach further."""
 
-LONG: list[Corner] = [  # Runs past toys. With N = 2^k + 1 and T a little above N two visits share almost every node.
+LONG: list[Corner] = [  # Longer runs. With N = 2^k + 1 and T a little above N two visits share almost every node.
     {"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((1023, 64), (1281, 1025), (1030, 1025), (2050, 1025), (1000, 100))
 ]
 
@@ -74,12 +74,12 @@ def _within(name: str) -> Callable[[Statement], list[str]]:
 
 
 def depth_value(statement: Statement, steps: int) -> int:
-    """R in the statement's reading."""
+    """Return R in the statement's reading."""
     return steps.bit_length() - (statement.reading["depth"] == "height")
 
 
 def _exhaustive(point: Point, statement: Statement) -> Fraction:
-    """The divergence from every pattern and every node, in rational numbers."""
+    """Return the divergence from every pattern and every node, in rational numbers."""
     T = int(point["T"])
     N = int(point["N"])
     squares, _ = largest_sum(T, N, point["alpha"], ordering_of(statement))
@@ -100,7 +100,7 @@ def _small_runs(reading: str) -> Callable[[Budget], Iterator[dict[str, int | Fra
 
 
 def _short_runs(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
-    """Runs of which every pattern is tried."""
+    """Yield runs that are short enough to try every pattern."""
     longest = {"smoke": 9, "standard": 12, "full": 14}[budget.name]
     for N in range(1, longest + 1):
         for T in range(1, longest + 1):
@@ -110,13 +110,13 @@ def _short_runs(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
 
 
 def _defined(share: int) -> Rule:
-    """Whether no pattern's squares add up to more than the record says that nodes move, or a share of it."""
+    """Return the rule that no pattern's sum of squares exceeds the record's ``moved``, divided by ``share``."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         meaning = statement.definition("moved")
         if meaning is None or meaning.statement.rhs is None:
             return Outcome(None, note="no record says how far nodes move")
-        # so that it is the sum of squares
+        # With V = 1/4 the record's value is the sum of squares itself.
         T = int(point["T"])
         N = int(point["N"])
         V = Fraction(1, 4)
@@ -128,7 +128,7 @@ def _defined(share: int) -> Rule:
 
 
 def at_depth(corners: Sequence[Corner], reading: str, units: Corner) -> Callable[[Budget], Iterator[Corner]]:
-    """Give corners as points of a check, with R in a reading and the symbols of ``units``."""
+    """Return the points of a check: the corners, with R in a reading and the symbols of ``units``."""
 
     def points(budget: Budget) -> Iterator[Corner]:
         for corner in corners:
@@ -217,7 +217,7 @@ def _sign_points(budget: Budget) -> Iterator[Corner]:
 
 
 def _sign_points_dp(budget: Budget) -> Iterator[Corner]:
-    """At the sigma of the theorem, rounded up, and for delta >= exp(-epsilon)."""
+    """Yield points at the sigma of the theorem, rounded up, with delta >= exp(-epsilon)."""
     yield {"T": 257, "N": 1, "alpha": "1/1000000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
     yield {"T": 2, "N": 10**4, "alpha": "1/10000", "sigma": "0.566", "epsilon": 12, "delta": "1/100000"}
     yield {"T": 2, "N": 1, "alpha": 1, "sigma": "0.00556", "epsilon": 300, "delta": "1/2"}
@@ -231,7 +231,7 @@ PROBLEM = (
 
 def _signs(tightened: Fraction) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        """Whether the published sign alone stays within the printed guarantee."""
+        """Test whether the published sign alone stays within the printed guarantee."""
         T = int(point["T"])
         law = sign_law(T, int(point["N"]), point["alpha"], point["sigma"], depth_value(statement, T))
         if statement.quantity == "renyi_divergence":
@@ -249,7 +249,7 @@ def _signs(tightened: Fraction) -> Rule:
 
 
 def _with_noise(times: int) -> LeftSide:
-    """The exact delta with the printed noise times a number."""
+    """Return the left side with the exact delta for ``times`` times the printed noise."""
     return lambda point, statement: momentum_delta({**point, "sigma": times * point["sigma"]}, statement)
 
 

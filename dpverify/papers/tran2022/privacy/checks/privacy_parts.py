@@ -1,7 +1,7 @@
-"""Parts of the privacy proofs: the conversion from Renyi bounds, laws of a node's noise and of m^_t, OUT(s), section 2.
+"""Check parts of the privacy proofs: conversion from Renyi bounds, laws of a node's noise and m^_t, OUT(s), section 2.
 
-The conversion to (epsilon, delta) and sigma is judged by its algebra, step by step, and the cited conversion at its
-worst.
+The algebra of the conversion to (epsilon, delta) and sigma is checked step by step, and the cited conversion on laws
+near its worst case.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _laws(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _converted(share: Fraction) -> Rule:
-    """Whether delta is enough at x + log(share/delta)/(z - 1); the paper's share is 1."""
+    """Return the rule that x + log(share/delta)/(z - 1) is a sufficient epsilon for delta; the paper's share is 1."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         x, z, delta = (ball(point[name]) for name in ("x", "z", "delta"))
@@ -91,7 +91,7 @@ CHECKS.add(
 
 
 CONSTANT: Final = 7  # Section 2, corrected: deviation 7 G sqrt(log(1/delta)) log2(t)/epsilon
-NOT_PRIVATE: Final = [  # constant, t, epsilon: for every constant an epsilon that is too large; a tree without noise
+NOT_PRIVATE: Final = [  # constant, t, epsilon: too large an epsilon for each constant; a tree without noise
     (CONSTANT, 2, 32),
     *((constant, 4, 6 * constant**2) for constant in (CONSTANT, 100, 10**4, 10**6)),
     (CONSTANT, 1, 1),
@@ -107,7 +107,7 @@ def _nodes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 
 def _node_noise(of_box: Fraction) -> Rule:
-    """Whether a node's noise has the variance that is said, over sigma^2 V; the box has (4 alpha G)^2."""
+    """Return the rule that a node's noise has the stated variance, over sigma^2 V; the box has (4 alpha G)^2."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         alpha = point["alpha"]
@@ -132,7 +132,7 @@ def _runs(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 
 def _same_law(decay_off: int) -> Rule:
-    """Whether both sides have the same coefficients of every gradient and of every node's standard noise."""
+    """Return the rule that both sides have the same coefficients of every gradient and of every node's noise."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         N = int(point["N"])
@@ -162,14 +162,14 @@ def _same_law(decay_off: int) -> Rule:
 
 
 def _queries(budget: Budget) -> Iterator[dict[str, int]]:
-    """Every family of two subsets of three examples, and where the data sets differ."""
+    """Yield every pair of subsets of three examples, and the example in which the data sets differ."""
     for first, second in product(range(8), repeat=2):
         for s in range(3):
             yield {"first": first, "second": second, "s": s}
 
 
 def _same_density(leak: int) -> Rule:
-    """Whether the mean of a query whose subset leaves s out is the same on both data sets, for every earlier answer."""
+    """Return the rule: if a query's subset omits s, its mean is equal on both data sets, for every earlier answer."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         subsets = (int(point["first"]), int(point["second"]))
@@ -190,7 +190,7 @@ def _same_density(leak: int) -> Rule:
 
 
 def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) -> Fraction:
-    """Answer a query that sees its subset and the earlier answer only; the second one depends on both together."""
+    """Answer a query on its subset; the second query also multiplies by the earlier answer and adds its square."""
     total = sum((value for n, value in enumerate(data) if subset >> n & 1), Fraction(0))
     return total if i == 0 else total * answer + answer**2
 
@@ -212,7 +212,7 @@ def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
 
 
 def _tree_private(share: Fraction) -> Rule:
-    """Whether the tree with deviation ``constant G sqrt(log(1/delta)) log2(t)/epsilon``, times a share, meets delta."""
+    """Return the rule: the tree with deviation ``share constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         t = int(point["t"])

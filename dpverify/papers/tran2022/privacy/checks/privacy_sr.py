@@ -1,10 +1,10 @@
-"""Theorem 8, its families and its (epsilon, delta) form, judged by exact sums over Algorithm 2's released nodes.
+"""Check Theorem 8, its families and its (epsilon, delta) form by exact sums over Algorithm 2's released nodes.
 
-``squares`` takes the node sums as Algorithm 2's box prints them, and adds up what one example moves in all nodes
-together. A node that ends in epoch q then has, for each of its steps i, the example at the position of i in the
-permutation of q, and the anchors of q. So what an example moves there depends on its place in that permutation alone,
-and the worst run is the worst place in each epoch. Gradients of r are taken up to ``|i - qN - 1|`` steps from their
-anchor.
+``squares`` uses the node sums as Algorithm 2's box prints them, and adds up the squared movements of one example in all
+nodes. In these sums, a node that ends in epoch q uses, for each of its steps i, the anchors of q and the example at the
+position of i in the permutation of q. So the movement depends only on the position of the example in that permutation,
+and the worst run has the worst position in each epoch. Gradients of r are evaluated up to ``|i - qN - 1|`` steps from
+their anchor.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _sizes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 
 def squares(steps: int, n: int, alpha: float) -> float:
-    """The largest sum of squares over all nodes, each over its noise's variance, times sigma^2."""
+    """Return the largest sum over all nodes of squared movements over the noise's variance, times sigma^2."""
     first = 3 * np.log2(n)
     later = 4 * steps / n * np.log2(n)
     total = 0.0
@@ -75,7 +75,7 @@ def squares(steps: int, n: int, alpha: float) -> float:
 
 
 def _node(t: int, length: int, n: int, epoch: int, alpha: float, of_g: float, later: float) -> Places:
-    """Squares of G, Delta and r of the node of so many steps that ends at t, for each place of the example."""
+    """Return the squares of G, Delta and r of the node of ``length`` steps that ends at t, for each position."""
     i = np.arange(t - length + 1, t + 1)
     weights = (1 - alpha) ** (t - i)
     visits = np.bincount((i - 1) % n, weights, n).astype(np.float64)
@@ -85,7 +85,7 @@ def _node(t: int, length: int, n: int, epoch: int, alpha: float, of_g: float, la
 
 
 def _private(point: Point, statement: Statement, times: int = 1) -> Outcome:
-    """All nodes count, read or not, and all three families at once: an upper bound."""
+    """Test an upper bound: the sum of squares over all nodes, read or not, and over all three families at once."""
     total = times * squares(int(point["T"]), int(point["N"]), float(point["alpha"]))
     exact = Fraction(total).limit_denominator(10**9)
     return Outcome(total <= PROMISED - ROUNDING, exact, Fraction(PROMISED), "sum of squares over all nodes")
@@ -107,14 +107,14 @@ CHECKS.add(
 
 Corner = Mapping[str, int | Fraction | str]
 EVERYTHING = (0, 1, 2, 3, 4)
-USED: Mapping[str, tuple[int, ...]] = {  # Which of the five sums a record is about
+USED: Mapping[str, tuple[int, ...]] = {  # The sums, of five, that a record covers
     "theorem-8": EVERYTHING,
     "theorem-8-family-first": (0, 2),
     "theorem-8-family-later": (1, 3),
     "theorem-8-family-r": (4,),
 }
 
-UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides are proportional to z/sigma^2; G is large, L decides
+UNITS: Mapping[str, tuple[int | str, int | str]] = {  # Both sides scale with z/sigma^2; G is large so that L decides
     "z": (2, 2),
     "sigma": (1, 1),
     "eta": ("1/1000", 1),
@@ -141,7 +141,7 @@ SMOOTHNESS: list[Corner] = [  # The box leaves L out
     {"T": 1000, "N": 1000, "alpha": "1/1000", "L": 20000},
 ]
 
-BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {  # What breaks the printed statements, one thing at a time
+BROKEN: Mapping[str, Mapping[str, list[Corner]]] = {  # Points that break the printed statements, one cause at a time
     "theorem-8": {"one-example": ONE_EXAMPLE, "smoothness": SMOOTHNESS},
     "theorem-8-family-first": {"one-example": ONE_EXAMPLE},
     "theorem-8-family-later": {"one-example": ONE_EXAMPLE[1:]},
@@ -158,7 +158,7 @@ def _broken(claim: str, what: str) -> Callable[[Budget], Iterator[Corner]]:
         for corner in BROKEN[claim][what]:
             if claim != "theorem-8-dp":
                 yield {"z": 2, "sigma": 1, "eta": "1/10", "G": 10**6, **corner}
-            elif what == "large-epsilon":  # delta >= exp(-epsilon), as the proof has it
+            elif what == "large-epsilon":  # delta >= exp(-epsilon), as the proof requires
                 yield {"eta": "1/10", "G": 1, "epsilon": 4000, "delta": "1/2", "sigma": "0.00084", **corner}
             else:
                 yield {"eta": "1/10", "G": 10**6, "epsilon": 1, "delta": "1/100000", "sigma": 14, **corner}
@@ -167,13 +167,13 @@ def _broken(claim: str, what: str) -> Callable[[Budget], Iterator[Corner]]:
 
 
 def _region(claim: str) -> dict[str, tuple[int | str, int | str]]:
-    """Region of the symbols that the record has."""
+    """Return the search region of the symbols that the record has."""
     missing = {"theorem-8-family-r": {"G"}, "theorem-8-dp": {"z", "sigma"}}.get(claim, set())
     return {name: ends for name, ends in UNITS.items() if name not in missing}
 
 
 def _short_runs(fewest: int) -> Callable[[Budget], Iterator[Corner]]:
-    """Runs of which every pattern is tried."""
+    """Return runs that are short enough to try every pattern."""
 
     def points(budget: Budget) -> Iterator[Corner]:
         longest = {"smoke": 10, "standard": 12, "full": 14}[budget.name]
@@ -186,7 +186,7 @@ def _short_runs(fewest: int) -> Callable[[Budget], Iterator[Corner]]:
 
 
 def _defined(claim: str, share: int) -> Rule:
-    """Whether no pattern's squares add up to more than the record says that nodes move, or a share of it."""
+    """Return the rule that no pattern's sum of squares exceeds the record's ``moved``, divided by ``share``."""
     nodes: Nodes = "all" if claim == "theorem-8-family-r" else "read"
 
     def holds(point: Point, statement: Statement) -> Outcome:
@@ -212,7 +212,7 @@ def _defined(claim: str, share: int) -> Rule:
 
 def _groups(all_groups: bool) -> Rule:
     def holds(point: Point, statement: Statement) -> Outcome:
-        """Whether each released node is in exactly one of the three groups."""
+        """Test whether each released node is in exactly one of the three groups."""
         T = int(point["T"])
         N = int(point["N"])
         for family, start, end in tape_layout(N, T).tolist():
@@ -232,7 +232,7 @@ MEETS: Mapping[str, Mapping[str, Property]] = {
 
 
 def _exact(claim: str, what: str) -> LeftSide:
-    """Delta or divergence of the nodes that a claim is about, as far as the losses of a counterexample move them."""
+    """Return the delta or divergence of a claim's nodes, as far as the losses of a counterexample move them."""
     is_dp = claim == "theorem-8-dp"
     if what == "smoothness":
         return second_step_delta if is_dp else second_step_divergence
@@ -241,7 +241,7 @@ def _exact(claim: str, what: str) -> LeftSide:
 
 
 def _with(claim: str, what: str, **changed: Fraction) -> LeftSide:
-    """The same with other values of some symbols."""
+    """Return the left side of ``_exact`` with other values of some symbols."""
     return lambda point, statement: _exact(claim, what)({**point, **changed}, statement)
 
 
@@ -259,7 +259,7 @@ REGIONS: Mapping[str, str] = {
 
 
 def _held(claim: str) -> tuple[Variant, ...]:
-    """Which statement of a record holds."""
+    """Return the variants of a record's statement that hold."""
     if claim == "theorem-8-family-r":
         return ("printed",)
     return ("amended", "held") if claim == "theorem-8" else ("amended",)

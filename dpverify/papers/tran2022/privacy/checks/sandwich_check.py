@@ -1,6 +1,7 @@
-"""The epsilon sandwich of the corrected theorems: printed >= proof >= exact >= audited, or the error is ours.
+"""Check printed >= proof >= exact >= audited for the epsilon of the corrected theorems; a violation is our error.
 
-Of a printed theorem runs outside the corrected conditions are taken: there printed < exact is the finding.
+For a printed theorem, the check uses runs outside the corrected conditions. An audited epsilon above the printed one
+refutes it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dpverify.papers.tran2022.accounting.audit import LIPSCHITZ, AuditedRun, Eps
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
 from dpverify.privacy.gaussian import delta_of
 
-DOUBT = 1e-6  # Chance of one audited value above the truth
+DOUBT = 1e-6  # Probability that one audited value is above the truth
 
 NAMES = ("printed", "proof", "exact", "audited")
 OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
@@ -30,22 +31,22 @@ OUTPUTS = {"smoke": 4_000, "standard": 40_000, "full": 200_000}
 
 @dataclass(frozen=True)
 class SandwichCheck(Check):
-    """Compute four values of epsilon per run and hold each against the next."""
+    """Compute four values of epsilon per run and compare each with the next."""
 
-    # runs that meet the conditions of the corrected theorem; the planted fault is in the first
+    # runs that meet the conditions of the corrected theorem; the fault is planted in the first run
     settings: Sequence[AuditedRun] = field(kw_only=True)
     outside: Sequence[AuditedRun] = field(kw_only=True)  # runs that meet the printed conditions only
-    short: float = field(kw_only=True)  # the planted fault: the audited noise is this times what it should be
+    short: float = field(kw_only=True)  # the planted fault multiplies the audited noise by this factor
 
     method: ClassVar[Method] = "exact-law"
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         steps = sum(setting.steps for setting in (*self.settings, *self.outside))
         return 1e-6 * OUTPUTS[context.budget.name] * steps
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Compute and compare; an upset order is an error, a printed epsilon below the exact one a refutation."""
+        """Compare the values; a wrong order is an error, an audited epsilon above the printed one a refutation."""
         if context.statement.variant == "printed":
             return self._outside(context)
         outputs = OUTPUTS[context.budget.name]
@@ -79,7 +80,7 @@ class SandwichCheck(Check):
         )
 
     def _outside(self, context: Context) -> CheckResult:
-        """Show how much more the runs give away than is printed."""
+        """Compare audited and printed epsilon in runs outside the corrected conditions."""
         outputs = OUTPUTS[context.budget.name]
         results = [sandwich(s, context.rng(i, "outside"), outputs, DOUBT) for i, s in enumerate(self.outside)]
         wrong = [described(s) for s, e in zip(self.outside, results, strict=True) if e.audited > e.exact]
@@ -101,12 +102,12 @@ class SandwichCheck(Check):
 
 
 def is_beyond(eps: Epsilons) -> bool:
-    """Whether a run gives away more than is printed, seen on linear losses; the exact value may be of no one loss."""
+    """Test whether the audited value exceeds the printed one; possibly no single loss attains the exact value."""
     return eps.audited > eps.printed
 
 
 def inversion(setting: AuditedRun, eps: Epsilons) -> str:
-    """Say where a value is above the one before it; empty where none is."""
+    """Return a message about the first value that is above its predecessor, or an empty string."""
     for (upper, larger), (lower, smaller) in pairwise(zip(NAMES, eps, strict=True)):
         if smaller > larger:
             return f"{described(setting)}: {lower} {smaller:.6g} is above {upper} {larger:.6g}"
@@ -114,7 +115,7 @@ def inversion(setting: AuditedRun, eps: Epsilons) -> str:
 
 
 def _counterexample(setting: AuditedRun, eps: Epsilons) -> Counterexample:
-    """The exact delta of linear losses at the printed epsilon, rounded up, against delta."""
+    """Return the exact delta of linear losses at the printed epsilon, rounded up, as a counterexample to delta."""
     epsilon = Fraction(math.ceil(eps.printed * 10**6), 10**6)
     exact = delta_of(replace(setting, smoothness=0.0).mu().lower, float(epsilon))
     values = {
@@ -138,32 +139,32 @@ def _counterexample(setting: AuditedRun, eps: Epsilons) -> Counterexample:
 
 
 def _short(value: float) -> Fraction:
-    """The short fraction that a setting means."""
+    """Return a float setting as a fraction with a small denominator."""
     return Fraction(value).limit_denominator(10**6)
 
 
 def row(eps: Epsilons, between: str = " >= ") -> str:
-    """Write the four values and the gaps between them."""
+    """Return a text of the four values and the gaps between them."""
     gaps = [larger / smaller if smaller > 0.0 else float("inf") for larger, smaller in pairwise(eps)]
     values = [f"{name} {value:.4g}" for name, value in zip(NAMES, eps, strict=True)]
     return between.join(values) + f" (gaps {', '.join(f'{gap:.3g}' for gap in gaps)})"
 
 
 def described(setting: AuditedRun) -> str:
-    """Name a run."""
+    """Return a description of a run."""
     size = f"N={setting.examples}, T={setting.steps}, alpha={setting.alpha:.4g}, sigma={setting.sigma:g}"
     return f"{setting.algorithm} {size}, {setting.ordering}"
 
 
 def figure(results: Sequence[Epsilons], delta: float) -> dict[str, dict[str, list[float]]]:
-    """Columns of the figure "epsilon"."""
+    """Return the columns of the figure "epsilon"."""
     columns = {name: [float(getattr(eps, name)) for eps in results] for name in NAMES}
     return {"epsilon": {"x": [float(i + 1) for i in range(len(results))], **columns, "at:delta": [delta]}}
 
 
 CHECKS = PaperChecks("tran2022", __name__, {**witnesses.OPPOSED, **witnesses.UPDATE_1, **witnesses.UPDATE_2})
 
-NSGD = (  # A little more than one epoch; whole epochs; a last one cut short; less than one; many
+NSGD = (  # Slightly more than one epoch; whole epochs; a partial last epoch; less than one epoch; many epochs
     AuditedRun("dp-nsgd", 33, 40, 1 / 33, 0.5),
     AuditedRun("dp-nsgd", 16, 64, 1 / 16, 1.0),
     AuditedRun("dp-nsgd", 16, 60, 1 / 4, 0.5, "once"),
@@ -171,7 +172,7 @@ NSGD = (  # A little more than one epoch; whole epochs; a last one cut short; le
     AuditedRun("dp-nsgd", 4, 64, 1 / 4, 0.5),
 )
 
-SR_NSGD = (  # Whole epochs; a last one cut short; larger alpha; less than one epoch
+SR_NSGD = (  # Whole epochs; a partial last epoch; larger alpha; less than one epoch
     AuditedRun("sr-nsgd", 8, 48, 1 / 8, 0.5, "once"),
     AuditedRun("sr-nsgd", 16, 50, 1 / 16, 0.5, "once"),
     AuditedRun("sr-nsgd", 16, 64, 1 / 4, 0.5, "once"),

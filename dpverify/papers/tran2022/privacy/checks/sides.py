@@ -1,9 +1,9 @@
-"""Sides of the privacy records: exact Renyi divergences and trade-offs from worst-case sums of squared weights.
+"""Left sides of the privacy records: exact Renyi divergences and trade-offs from worst-case sums of squared weights.
 
 A composition of Gaussians in which one example moves node i by m_i standard deviations has mu^2 = sum of m_i^2, a Renyi
 divergence of z mu^2/2, and the trade-off of one Gaussian with that mu. The functions ``momentum_*`` are for Theorem 4.
 ``divergence`` and ``trade_off`` are the left sides of Theorem 8 and its families, over Algorithm 2's released nodes.
-``delta_of`` and ``tail_points`` hold a trade-off, at the smallest sigma, against many delta and epsilon. Values are
+``delta_of`` and ``tail_points`` compare a trade-off, at the smallest sigma, with many delta and epsilon. Values are
 balls.
 """
 
@@ -40,7 +40,7 @@ def _worst_pattern(steps: int, examples: int, alpha: float, ordering: Ordering) 
 
 @lru_cache(maxsize=20_000)
 def _squares_of(pattern: Pattern, steps: int, alpha: Fraction, bits: int) -> arb:
-    """Sum squared weights over released nodes for one pattern, in ball arithmetic with so many bits."""
+    """Sum squared weights over released nodes for one pattern, in balls; ``bits`` is only part of the cache key."""
     decay = ball(1 - alpha)
     total = arb(0)
     for level in range(steps.bit_length()):
@@ -52,16 +52,16 @@ def _squares_of(pattern: Pattern, steps: int, alpha: Fraction, bits: int) -> arb
 
 
 def value_of(statement: Statement, point: Point, name: str) -> arb:
-    """Give a symbol of the statement, defined or free, as a ball."""
+    """Return the value of a statement's symbol, defined or free, as a ball."""
     if name in statement.let_names:
         return ball(definitions(statement, point)[name])
     return ball(point[name])
 
 
 def momentum_mu2(point: Point, statement: Statement) -> arb:
-    """Give mu^2 of Algorithm 1: squares of 2 alpha G S over the variance 16 alpha^2 G^2 sigma^2 V.
+    """Return mu^2 of Algorithm 1: squares of 2 alpha G S over the variance 16 alpha^2 G^2 sigma^2 V.
 
-    The worst pattern comes from the accountant, its value from ball arithmetic: certainly no more than the truth.
+    The accountant provides the worst pattern, and ball arithmetic its value, which is a certain lower bound.
     """
     T = int(point["T"])
     N = int(point["N"])
@@ -72,17 +72,17 @@ def momentum_mu2(point: Point, statement: Statement) -> arb:
 
 
 def momentum_divergence(point: Point, statement: Statement) -> arb:
-    """Give the Renyi divergence of Algorithm 1's released nodes; every node moves by its most at once."""
+    """Return the Renyi divergence of Algorithm 1's released nodes if every node moves as far as it can at once."""
     return value_of(statement, point, "z") * momentum_mu2(point, statement) / 2
 
 
 def momentum_delta(point: Point, statement: Statement) -> arb:
-    """Give the exact delta of Algorithm 1's released nodes."""
+    """Return the exact delta of Algorithm 1's released nodes."""
     return delta_of(momentum_mu2(point, statement), value_of(statement, point, "epsilon"))
 
 
 def delta_of(mu2: arb, epsilon: arb) -> arb:
-    """Give the exact delta of a Gaussian from its mu^2; infinite mu: 1."""
+    """Return the exact delta of a Gaussian from its mu^2, or 1 if mu is infinite."""
     if not mu2.is_finite():
         return arb(1)
     return delta_ball(mu2.sqrt(), epsilon) if mu2 > 0 else arb(0)
@@ -92,7 +92,7 @@ Points = Callable[[Budget], Iterator[dict[str, int | Fraction | str]]]
 
 
 def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Points:
-    """Make the points of a check, the same for all budgets: for each delta some shares of log(1/delta) as epsilon."""
+    """Return the points of a check, equal for all budgets: for each delta, some shares of log(1/delta) as epsilon."""
 
     def points(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
         for delta in deltas:
@@ -104,9 +104,9 @@ def tail_points(deltas: Sequence[Fraction], shares: Sequence[Fraction]) -> Point
     return points
 
 
-ALONE: Final = ((0, 1), (2, 3), (4,))  # G, Delta, r: the sums that one loss reaches in all nodes at once
+ALONE: Final = ((0, 1), (2, 3), (4,))  # G, Delta, r: the sums that one loss attains in all nodes at once
 
-Weights = Sequence[Value]  # What each of the five sums counts for, times sigma^2; infinite if it moves without noise
+Weights = Sequence[Value]  # Weight of each of the five sums, times sigma^2; infinite if a sum moves without noise
 
 
 @lru_cache(maxsize=20_000)
@@ -122,7 +122,7 @@ def _sums(steps: int, examples: int, alpha: Fraction, pattern: Pattern, nodes: N
 
 
 def squares(weights: Weights, point: Point, ordering: Ordering, nodes: Nodes, used: Sequence[int]) -> Value:
-    """Give mu^2 sigma^2 of the families ``used``, for the pattern that makes it largest."""
+    """Return mu^2 sigma^2 of the families ``used``, for the pattern that makes it largest."""
     T = int(point["T"])
     N = int(point["N"])
     alpha = point["alpha"]
@@ -144,14 +144,14 @@ def _float(weight: Value) -> float:
 
 
 def ratio(above: Value, below: Value) -> Value:
-    """Divide; infinite where there is no noise, and 0 where nothing moves either."""
+    """Return the quotient: infinite where there is no noise, and 0 where nothing moves either."""
     if not isinstance(below, arb) and below == 0:
         return ZERO if not isinstance(above, arb) and above == 0 else OO
     return above / below
 
 
 def box_weights(point: Point, statement: Statement) -> Weights:
-    """Give what the sums count for with the statement's own V and delta: 4 G^2 / (delta_G^2 V), and so on."""
+    """Return the weights of the sums for the statement's V and delta: 4 G^2 / (delta_G^2 V), and so on."""
     constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
     constants |= {name: to_value(value) for name, value in point.items()}
     first = constants.get("V_first", ZERO)
@@ -172,10 +172,11 @@ def box_weights(point: Point, statement: Statement) -> Weights:
 
 
 def divergence(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
-    """Make the Renyi divergence of some families.
+    """Return the left side with the Renyi divergence of some families.
 
-    Of the printed statement it is that of one family alone, the largest, which a loss attains: a lower bound. Of what
-    holds it is the sum over families for one pattern: an upper bound, as no loss need reach all at once.
+    For the printed statement, it is the divergence of the largest single family, which a loss attains: a lower bound.
+    For the other variants, it is the sum over families for one pattern: an upper bound, because a loss need not attain
+    all of them at once.
     """
     squared = _squared(used, nodes)
 
@@ -188,7 +189,7 @@ def divergence(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
 
 
 def trade_off(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
-    """Make the exact delta of some families, from the same mu as :func:`divergence`."""
+    """Return the left side with the exact delta of some families, from the same mu as :func:`divergence`."""
     squared = _squared(used, nodes)
 
     def lhs(point: Point, statement: Statement) -> Exact:
@@ -199,9 +200,9 @@ def trade_off(used: Sequence[int], nodes: Nodes = "read") -> LeftSide:
 
 
 def _second_step(point: Point, statement: Statement) -> Value:
-    """Give mu^2 sigma^2 of the r node [1, 2] alone, for an example that is used at step 2.
+    """Return mu^2 sigma^2 of the r node [1, 2] alone, for an example that is used at step 2.
 
-    The first step has the length eta whatever the noise, so that a loss which bends with L moves the node by 2 eta L.
+    The first step has length eta for every noise, so a loss with curvature L moves the node by 2 eta L.
     """
     constants = {name: to_value(value) for name, value in definitions(statement, point).items()}
     constants |= {name: to_value(value) for name, value in point.items()}
@@ -209,14 +210,14 @@ def _second_step(point: Point, statement: Statement) -> Value:
 
 
 def second_step_divergence(point: Point, statement: Statement) -> Exact:
-    """Give the Renyi divergence of the r node [1, 2], which is at most that of all nodes together."""
+    """Return the Renyi divergence of the r node [1, 2], which is at most that of all nodes together."""
     z = to_value(point["z"])
     sigma = to_value(point["sigma"])
     return to_exact(z * _second_step(point, statement) / (2 * sigma**2))
 
 
 def second_step_delta(point: Point, statement: Statement) -> Exact:
-    """Give the exact delta of the r node [1, 2], which is at most that of all nodes together."""
+    """Return the exact delta of the r node [1, 2], which is at most that of all nodes together."""
     mu2 = to_ball(_second_step(point, statement) / to_value(point["sigma"]) ** 2)
     return delta_of(mu2, ball(point["epsilon"]))
 

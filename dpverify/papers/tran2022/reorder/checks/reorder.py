@@ -1,7 +1,7 @@
-"""What fresh permutations do to Algorithm 4's momentum: its exact size, and kernels and runs with the noise off.
+"""Check the effect of fresh permutations on Algorithm 4's momentum: exact sizes, kernels, and runs without noise.
 
-Runs of Algorithm 2 with the noise off show whether the released momentum is the momentum, or off by what equation 8
-leaves over.
+Runs of Algorithm 2 without noise show whether the released momentum equals the momentum, or differs by the terms that
+equation 8 leaves over.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1
 
 
 def _spread(epoch: int) -> bias.GradientMoments:
-    """Moments of the simulated gradients."""
+    """Return the moments of the simulated gradients."""
     now = SCALES[epoch] if epoch < len(SCALES) else Fraction(0)
     change = now - SCALES[max(epoch - 1, 0)]
     factor = 1 - Fraction(1, EXAMPLES)
@@ -68,7 +68,7 @@ def _exact(which: bias.Sum, context: Context) -> float:
 
 
 def _largest(which: bias.Sum, context: Context) -> float:
-    """Bound on the square: all examples of an epoch differ, so its length is fixed; epochs may all point one way."""
+    """Return a bound on the square: each epoch's part has a fixed length, and all parts may point the same way."""
     q, r = divmod(STEPS, EXAMPLES)
     alpha = context.point["alpha"]
     gamma = context.point["gamma"]
@@ -90,7 +90,7 @@ def _largest(which: bias.Sum, context: Context) -> float:
 
 
 def _orders(rng: np.random.Generator, size: int, kind: str) -> Any:
-    """Example of each step, shape (STEPS, size)."""
+    """Return the example of each step, shape (STEPS, size)."""
     epochs = -(-STEPS // EXAMPLES)
     if kind == "replacement":
         return rng.integers(EXAMPLES, size=(STEPS, size))
@@ -103,7 +103,7 @@ def _orders(rng: np.random.Generator, size: int, kind: str) -> Any:
 def _simulate(
     which: bias.Sum, order: str = "fresh", gamma_factor: float = 1.0
 ) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Squared length of one of the sums at the last step, from the literal kernel of Algorithm 4."""
+    """Return a simulation of the squared length of a sum at the last step, by the literal kernel of Algorithm 4."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         alpha = float(context.point["alpha"])
@@ -126,7 +126,7 @@ def _simulate(
 
 
 def _plan(which: bias.Sum) -> Callable[[Context], Plan]:
-    """A mean off by a fifth (a tenth, in longer runs)."""
+    """Return the plan to detect a mean that is off by a fifth in a smoke run, and by a tenth in longer runs."""
 
     def plan(context: Context) -> Plan:
         part = 0.2 if context.budget.name == "smoke" else 0.1
@@ -137,7 +137,7 @@ def _plan(which: bias.Sum) -> Callable[[Context], Plan]:
 
 
 def _law(name: str, which: bias.Sum) -> MonteCarloCheck:
-    """The kernel against the exact mean square."""
+    """Return a check of the kernel against the exact mean square."""
     return MonteCarloCheck(
         "algorithm-4-output",
         name,
@@ -158,7 +158,7 @@ def _law(name: str, which: bias.Sum) -> MonteCarloCheck:
 
 
 def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
-    """(N, T, alpha, gamma), alpha >= 1/N, from T = 2N - 1 on."""
+    """Yield N, T, alpha and gamma, with alpha >= 1/N and T >= 2N - 1."""
     large = {"smoke": (33,), "standard": (33, 100), "full": (33, 100, 256)}[budget.name]
     for n in (2, 3, 8, *large):
         for alpha in (Fraction(1, n), Fraction(min(3, n), n), Fraction(1)):
@@ -168,7 +168,7 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _is_exact(point: Point, statement: Statement, size: Fraction = Fraction(0)) -> Outcome:
-    """Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides, which should be 0."""
+    """Test Lemma 17 for gradients +-1: the mean square of alpha times the difference of its sides should be 0."""
     n = int(point["N"])
     t = int(point["T"])
     square = bias.mean_square("difference", t, n, point["alpha"], point["gamma"], bias.constant_spread(Fraction(1)))
@@ -180,7 +180,7 @@ def _is_exact(point: Point, statement: Statement, size: Fraction = Fraction(0)) 
 
 
 def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) -> Outcome:
-    """Exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
+    """Test exact mean squares of both sums against the corrected lemma, for gradients that stay and that flip."""
     n = int(point["N"])
     t = int(point["T"])
     alpha = point["alpha"]
@@ -199,7 +199,7 @@ def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) ->
 
 
 def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
-    """Root mean square of m_hat_t - m_t over gamma, for three alpha, in a run of 400 epochs and a third."""
+    """Return the root mean square of m_hat_t - m_t over gamma, for three alpha, in a run of 400 epochs and a third."""
     n = 64
     epochs = 400
     gammas = [Fraction(1, round(1.5**k)) for k in range(1, 12)]
@@ -224,13 +224,13 @@ def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
 
 
 def _pairs(_: Budget) -> Iterable[dict[str, int]]:
-    """Steps i < j of different epochs."""
+    """Return steps i < j of different epochs."""
     pairs = ((n, i, j) for n in (2, 3, 5) for j in range(n + 1, 3 * n + 1) for i in range(1, j))
     return ({"N": n, "i": i, "j": j} for n, i, j in pairs if (i - 1) // n < (j - 1) // n)
 
 
 def _uncorrelated(point: Point, statement: Statement, ordering: Ordering | None = None) -> Outcome:
-    """Cross term of two steps' sampling errors of length 1, for gradients that do not depend on w."""
+    """Test whether sampling errors of two steps are uncorrelated, for gradients of length 1 that do not depend on w."""
     under = ordering or cast(Ordering, statement.reading["ordering"])
     term = bias.cross_term(int(point["i"]), int(point["j"]), int(point["N"]), under, Fraction(1))
     return Outcome(term == 0, term, Fraction(0), "gradients that do not depend on w, mean square 1")
@@ -295,7 +295,7 @@ def _problem(n: int) -> ClippedQuadratic:
 
 
 def _run(point: Point, ordering: str, seed: int = 7) -> SrNsgd:
-    """Do a run of Algorithm 2 without noise and keep its iterates and momenta."""
+    """Run Algorithm 2 without noise, keeping its iterates and momenta."""
     n = int(point["N"])
     problem = _problem(n)
     parameters = SrParameters(
@@ -313,12 +313,12 @@ def _run(point: Point, ordering: str, seed: int = 7) -> SrNsgd:
 
 
 def _left_over(run: SrNsgd, problem: ClippedQuadratic, n: int, alpha: float, gamma: float) -> Any:
-    """``alpha (1-gamma) sum over i of c_i (W_{i+1} - W_i + D_i)`` at every step, from the iterates, shape (T, d)."""
+    """Return ``alpha (1-gamma) sum over i of c_i (W_{i+1} - W_i + D_i)`` at all steps, from the iterates, as (T, d)."""
     drawn = run.schedule
     steps = len(run.schedule)
     at_anchors = np.array([_gradients(problem, run.iterates[e * n]) for e in range(-(-steps // n))])
     epoch = np.arange(steps) // n
-    moved = np.zeros((steps, DIMENSION))  # row s - 1: at one anchor, the example of step s - N minus that of step s
+    moved = np.zeros((steps, DIMENSION))  # row s - 1: the gradients of steps s - N and s at one anchor, subtracted
     later = np.arange(n, steps)
     moved[later] = at_anchors[epoch[later] - 1, drawn[later - n]] - at_anchors[epoch[later] - 1, drawn[later]]
     out = np.zeros((steps, DIMENSION))
@@ -334,14 +334,14 @@ def _left_over(run: SrNsgd, problem: ClippedQuadratic, n: int, alpha: float, gam
 
 
 def _gradients(problem: ClippedQuadratic, w: Any) -> Any:
-    """Gradient of every example at w, shape (N, d)."""
+    """Return the gradient of every example at w, shape (N, d)."""
     away = w - problem.x
     r = np.linalg.norm(away, axis=1, keepdims=True)
     return away * np.minimum(problem.smoothness, problem.lipschitz / np.maximum(r, 1e-300))
 
 
 def _follows(point: Point, statement: Statement, ordering: str = "", gamma_off: float = 0.0) -> Outcome:
-    """m_hat_t - m_t of the run against 0 under one permutation, and against what is left over under fresh ones."""
+    """Compare m_hat_t - m_t of a run with 0 under one permutation, and with the terms left over under fresh ones."""
     n = int(point["N"])
     alpha = float(point["alpha"])
     gamma = float(point["gamma"])

@@ -1,7 +1,7 @@
-"""Run times of the two forms of Algorithm 4: operation counts and measured times.
+"""Check the run times of the two forms of Algorithm 4: operation counts and measured times.
 
 Operation counts are compared with the counters of the kernels, with the loops of the box, and with their bounds. A
-clock measures both forms; the verdict rests on the operation counts.
+clock measures both forms. The verdict depends only on the operation counts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BOUNDS_ENOUGH = "the bounds are proved for all N and all T >= 4N (NOTES_run_time
 
 
 def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
-    """(N, T) with T >= 4N, N a power of two and not, T a multiple of N and not."""
+    """Yield N and T >= 4N: N a power of two or not, T a multiple of N or not."""
     size_limit = {"smoke": 64, "standard": 128, "full": 256}[budget.name]
     for n in (n for n in WIDE if n <= size_limit):
         for steps in (4 * n, 4 * n + 1, 7 * n + 2, 16 * n - 1, 33 * n):
@@ -48,7 +48,7 @@ def _sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 def _between(
     point: Point, statement: Statement, *, stream: int = counts.STREAM_ADDS, logarithm: bool = True, lower: int = 1
 ) -> Outcome:
-    """The additions of T steps between their bounds; ``stream``, ``logarithm`` and ``lower`` make other bounds."""
+    """Test the additions of T steps against their bounds; ``stream``, ``logarithm`` and ``lower`` change the bounds."""
     n = int(point["N"])
     steps = int(point["T"])
     low, high = counts.literal_bounds(steps, n)
@@ -71,7 +71,7 @@ def _kernel_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _counters(point: Point, statement: Statement, *, literal_off: int = 0, stream_off: int = 0) -> Outcome:
-    """The counters of both kernels, step by step, against the counts from the bits."""
+    """Compare the counters of both kernels, step by step, with the counts from the bits."""
     n = int(point["N"])
     steps = int(point["T"])
     nodes = Nodes(*np.zeros((3, node_count(steps), 1)))
@@ -105,7 +105,7 @@ def _box_evaluations(steps: int, n: int, *, of_r: int = 2) -> int:
 
 
 def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
-    """The loops of the box against the closed form, and that between its bounds."""
+    """Compare the loops of the box with the closed form, and the closed form with its bounds."""
     n = int(point["N"])
     steps = int(point["T"])
     total, (low, high) = counts.gradients_node_by_node(steps, n), counts.node_by_node_bounds(steps)
@@ -114,7 +114,7 @@ def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
 
 
 def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
-    """How often a run of Algorithm 2 asks for a gradient, against the count, which is at most 3T."""
+    """Compare the number of gradients that Algorithm 2 evaluates with the count, which is at most 3T."""
     n = int(point["N"])
     steps = int(point["T"])
     asked = 0
@@ -194,19 +194,19 @@ for claim, variant in (("abstract-gradient-evaluations", "amended"), ("section-5
     )
 
 
-Times = NDArray[np.float64]  # Shape (2, rounds, sizes): seconds of the literal form and of the stream
+Times = NDArray[np.float64]  # Shape (2, rounds, sizes): seconds of the literal form, then of the stream
 
 STREAM_BELOW, LITERAL_ABOVE, RATIO = 1.3, 1.7, 15.0
 """What is tested: exponents in T, below for the stream and above for the literal form, and their ratio at T = 64 N."""
 
 
 class TimingPlan(NamedTuple):
-    """How much is measured."""
+    """Sizes, rounds and level of the measurement."""
 
-    epochs: tuple[int, ...]  # T / N of each size; 64 must be among them
-    rounds: int  # how often every size is measured, in turns
+    epochs: tuple[int, ...]  # T/N of each size; 64 must be among them
+    rounds: int  # number of measurements of every size, in turns
     alpha: float  # level of the three tests together
-    seconds: float  # core seconds that it takes
+    seconds: float  # core seconds of the measurement
 
 
 PLANS: Mapping[str, TimingPlan] = {
@@ -217,19 +217,19 @@ PLANS: Mapping[str, TimingPlan] = {
 
 
 def exponents(times: Times, sizes: Times) -> Times:
-    """Slopes of log seconds over log T, by least squares, for each round of times, shape (..., sizes)."""
+    """Return the slopes of log seconds over log T, by least squares, for each round of times (..., sizes)."""
     x = np.log(sizes) - np.log(sizes).mean()
     slopes: Times = (np.log(times) * x).sum(axis=-1) / (x * x).sum()
     return slopes
 
 
 def median_below(values: Times, bound: float, alpha: float) -> bool:
-    """Sign test: whether so many values are below a bound that the median must be; ``values`` (n,)."""
+    """Test by signs whether the median of values (n,) is below a bound, at level ``alpha``."""
     return bool(special.bdtrc(int((values < bound).sum()) - 1, len(values), 0.5) <= alpha)
 
 
 def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, float]:
-    """Median of values (n,) and a confidence interval for it, which misses with chance ``alpha``, by their order."""
+    """Return the median of values (n,) and its confidence interval from order statistics, of level 1 - ``alpha``."""
     ordered = np.sort(values)
     n = len(values)
     cut = max(int(np.searchsorted(special.bdtr(np.arange(n + 1), n, 0.5), alpha / 2)) - 1, 0)
@@ -239,8 +239,8 @@ def median_interval(values: Times, alpha: float = 0.01) -> tuple[float, float, f
 def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.SeedSequence | int = 0) -> Times:
     """Time both forms at every size in turns, on nodes of unit Gaussians: core seconds of this thread.
 
-    The literal form looks its powers and coefficients up, so that a clock sees the sums of vectors that are counted,
-    not the T^3/N^2 numbers of its printed coefficients: what is found is that much to its advantage.
+    The literal form looks up its powers and coefficients. So the clock measures the counted sums of vectors, not the
+    T^3/N^2 numbers of the printed coefficients. The measured ratio therefore favours the literal form.
     """
     draw = generator(seed)
     forms = (partial(reconstruct_literal, looked_up=True), reconstruct)
@@ -259,25 +259,25 @@ def measure(examples: int, dimension: int, plan: TimingPlan, seed: np.random.See
 
 @dataclass(frozen=True)
 class RunTimeCheck(Check):
-    """Measure how the literal Algorithm 4 and the stream grow with T, and how far they are apart.
+    """Measure how the times of the literal Algorithm 4 and of the stream grow with T, and their ratio.
 
-    Sign tests over the rounds assume nothing of the clock but that rounds are alike and independent. What fails on a
-    busy machine is inconclusive: the verdict rests on operation counts.
+    Sign tests over the rounds assume only that rounds are independent and identically distributed. A test that fails,
+    for example on a busy machine, is inconclusive: the verdict depends on operation counts.
     """
 
-    examples: int = field(default=256, kw_only=True)  # N and d
+    examples: int = field(default=256, kw_only=True)  # N, then d
     dimension: int = field(default=8, kw_only=True)
-    # gives the times; a test puts its own here
+    # returns the times; a test replaces it
     measured: Callable[[int, int, TimingPlan], Times] = field(default=measure, kw_only=True)
 
     method: ClassVar[Method] = "measurement"
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         return PLANS[context.budget.name].seconds
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Measure, test, and plant faults into the times that were measured."""
+        """Measure both forms, test the times, and plant faults into them."""
         plan = PLANS[context.budget.name]
         times = self.measured(self.examples, self.dimension, plan)
         sizes = np.array(plan.epochs, dtype=float) * self.examples
@@ -329,7 +329,7 @@ class RunTimeCheck(Check):
     def _columns(
         self, times: Times, sizes: Times, fits: Mapping[str, tuple[float, float, float]]
     ) -> dict[str, list[float]]:
-        """Columns of the figure: median times with the middle 80%, operation counts, fits."""
+        """Return the columns of the figure: median times with the middle 80%, operation counts, fits."""
         columns: dict[str, list[float]] = {"x:T": sizes.tolist()}
         for place, (name, count) in enumerate((("literal", literal_total), ("stream", stream_total))):
             low, middle, high = np.quantile(times[place], (0.1, 0.5, 0.9), axis=0)
@@ -341,7 +341,7 @@ class RunTimeCheck(Check):
 
 
 def _control(name: str, passed: bool, *, declared: bool = False) -> ControlResult:
-    """A test on the measured times, moved to what is tested or swapped; it must not pass."""
+    """Return the control of a test on changed times (moved to the tested value, or swapped), which must not pass."""
     fault = f"{name}: measured, with the median moved there" if declared else name
     return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=not passed)
 

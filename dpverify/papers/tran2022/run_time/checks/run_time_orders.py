@@ -42,7 +42,7 @@ MEETS = {
 CHECKS = PaperChecks("tran2022", __name__, MEETS)
 
 Terms = Sequence[Order]
-# Planted faults: what is claimed is smaller by this factor
+# Planted faults: the claim is smaller by this factor
 LESS_N = order("-1/100", 0, 0)
 LESS_D = order(0, -2, 0)
 
@@ -50,28 +50,28 @@ EDGES = (
     "both sides are monomials in N, d and epsilon up to constants and logarithms, from both sides, so the edges of the "
     "cone of the statement's conditions decide (NOTES_run_time.md)"
 )
-MODEST: Vector3 = (Fraction(0), Fraction(0), Fraction(-1))  # epsilon <= 1, looked at first
+MODEST: Vector3 = (Fraction(0), Fraction(0), Fraction(-1))  # epsilon <= 1, tried first
 
 
 class Claimed(NamedTuple):
-    """What a claim about a run time compares."""
+    """Both sides of a claim about a run time."""
 
     steps: Order  # T
-    counted: Terms  # what the run takes, the terms of a sum
-    printed: Terms  # what the paper says that it takes at most
-    true: Order | None = None  # where each direction refutes the claim: what to multiply it with for a true one
-    corrected: Terms = ()  # what it takes, up to a constant from both sides; empty where nothing is corrected
-    logs: bool = False  # whether a logarithm counts: O against O~
-    epochs: bool = False  # whether what is counted is known for T >= 4N only
+    counted: Terms  # cost of the run, as terms of a sum
+    printed: Terms  # largest cost according to the paper
+    true: Order | None = None  # if every direction refutes the claim: a factor that makes the claim true
+    corrected: Terms = ()  # cost up to a constant on both sides; empty if nothing is corrected
+    logs: bool = False  # whether logarithms matter: O instead of O~
+    epochs: bool = False  # whether the cost is known only for T >= 4N
 
 
 def _faces(claimed: Claimed, statement: Statement) -> list[Vector3]:
-    """Faces of the cone of a statement's conditions, and of that in which the count is known."""
+    """Return the faces of the cone of a statement's conditions, and those of the region in which the cost is known."""
     return [*cone(statement), *([orders.whole_epochs(claimed.steps)] if claimed.epochs else [])]
 
 
 def _directions(claimed: Claimed, statement: Statement) -> Iterable[dict[str, Any]]:
-    """Edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
+    """Yield edges of the region, sums of them, and two plain directions: N = d, and the same with a falling epsilon."""
     faces = _faces(claimed, statement)
     directions = orders.directions([*faces, MODEST])
     directions += [(Fraction(1), Fraction(1), Fraction(0)), (Fraction(10), Fraction(10), Fraction(-1))]
@@ -96,7 +96,7 @@ def _power(exponent: Fraction) -> str:
 
 
 def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, off: Order | None = None) -> Outcome:
-    """Whether the claim, times ``off``, holds along a direction; both sides are exponents of x."""
+    """Test whether the claim, times ``off``, holds along a direction; both sides are exponents of x."""
     direction = _direction(point)
     claim = claimed.printed if statement.variant == "printed" else claimed.corrected
     if off:
@@ -118,7 +118,7 @@ class OrdersCheck(RuleCheck):
     reads_conditions: ClassVar[bool] = True
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Look along the edges of the statement's own cone."""
+        """Run the check along the edges of the statement's own cone."""
         faces = _faces(self.claimed, context.statement)
         along = list(_directions(self.claimed, context.statement))
         cone_check = replace(
@@ -156,7 +156,7 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
     )
 
 
-TIME = Claimed(  # The run time of section 5, in operations on numbers
+TIME = Claimed(  # Run time of section 5, in operations on numbers
     orders.STEPS_OF_THEOREM_9,
     [orders.literal_order(orders.STEPS_OF_THEOREM_9)],
     [order("11/3", "-2/3", 0)],
@@ -164,7 +164,7 @@ TIME = Claimed(  # The run time of section 5, in operations on numbers
     epochs=True,
 )
 
-SHORTER = TIME._replace(  # What the correction says of the stream
+SHORTER = TIME._replace(  # The correction's statement about the stream
     counted=[orders.stream_order(orders.STEPS_OF_THEOREM_9)], printed=(), corrected=[order("7/3", "1/3", "4/3")]
 )
 

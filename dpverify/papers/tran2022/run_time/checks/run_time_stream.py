@@ -1,4 +1,4 @@
-"""The stream gives what Algorithm 4 gives: its windows, their weights by a derivation, both kernels on random nodes."""
+"""Check that the stream's output equals Algorithm 4's: windows, weights (by a derivation), kernels on random nodes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from dpverify.papers.tran2022.trees.tree_aggregation_bounds import Node, compose
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-ROUNDING = 1e-12  # Largest distance of the two outputs, relative to the norm of one step's
+ROUNDING = 1e-12  # Largest distance of the two outputs at a step, relative to the output's norm
 
 EPOCHS = 5  # Windows repeat from the third epoch on; see ``_windows``
 
 
 def _windows(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Every window of the first epochs: the parts depend on t mod 2B and on N alone once t >= N, and 2B <= 2N."""
+    """Return every window of the first epochs: for t >= N the parts depend only on N and t mod 2B, and 2B <= 2N."""
     size_limit = {"smoke": 24, "standard": 70, "full": 140}[budget.name]
     return ({"N": n, "t": t} for n in range(1, size_limit) for t in range(1, EPOCHS * n + 1))
 
 
 def window_parts(t: int, n_examples: int) -> list[Node]:
-    """Nodes of the stream's window at step t: a suffix of a block, perhaps a whole block, and a prefix of t's own."""
+    """Return the nodes of the stream's window at t: a block's suffix, perhaps a whole block, prefix of t's block."""
     block = 1 << (n_examples.bit_length() - 1)
     begin = max(t - n_examples, 0)
     middle = (begin // block + 1) * block if t >= n_examples else 0
@@ -54,7 +54,7 @@ def window_parts(t: int, n_examples: int) -> list[Node]:
 
 
 def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
-    """The stream's window against COMPOSE(t - N + 1, t), or COMPOSE(1, t) where t < N."""
+    """Compare the stream's window with COMPOSE(t - N + 1, t), or with COMPOSE(1, t) if t < N."""
     n = int(point["N"])
     t = int(point["t"])
     expected = compose_intervals(max(t - n, 0) + 1, t)
@@ -68,7 +68,7 @@ def _same_nodes(point: Point, statement: Statement, *, fault: str = "") -> Outco
 
 
 def _searched(budget: Budget) -> Iterable[dict[str, Any]]:
-    """Random N, T, alpha and gamma, with the ends of each; most T are no multiples of N, most N no powers of two."""
+    """Yield random N, T, alpha, gamma and their extremes; few T are multiples of N, few N powers of two."""
     draw = np.random.default_rng(4)
     for n, steps in [(1, 40), (2, 33), (3, 50), (64, 300), (63, 300), (65, 300), (128, 127)]:
         yield {"N": n, "T": steps, "alpha": Fraction(1, 2 * n), "gamma": Fraction(1, 7), "seed": n}
@@ -86,7 +86,7 @@ def _searched(budget: Budget) -> Iterable[dict[str, Any]]:
 
 
 def _random_nodes(n: int, steps: int, seed: int) -> Nodes:
-    """Unit Gaussians in the rows that a step may read, NaN in all others."""
+    """Return unit Gaussians in the rows that a step may read, NaN in all others."""
     nodes = Nodes(*generator(seed).standard_normal((3, node_count(steps), 4)))
     intervals = node_intervals(steps)
     first = intervals[:, 0]
@@ -101,7 +101,7 @@ Change = Callable[[StreamConstants, int], None]
 
 
 def _same_output(point: Point, statement: Statement, change: Change | None = None) -> Outcome:
-    """Both kernels on the same nodes, every step; ``change`` plants a fault in the stream's constants."""
+    """Compare both kernels on the same nodes at every step; ``change`` plants a fault in the stream's constants."""
     n = int(point["N"])
     steps = int(point["T"])
     seed = int(point["seed"])

@@ -1,4 +1,4 @@
-"""Nodes measured on the kernels: a run, its iterates held fixed, replayed on two worst or random neighbours."""
+"""Measure nodes by the kernels: replay the fixed iterates of a run on two worst-case or random neighbours."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from dpverify.symbolic.exact.numbers import Exact
 
 Family: TypeAlias = Literal["f", "g", "delta", "r"]
 
-SEEN = 1e-9  # Relative size of the smallest fault that is planted
+SEEN = 1e-9  # Relative size of the smallest planted fault
 LIPSCHITZ = SMOOTHNESS = Fraction(1)
 
 
 @dataclass(frozen=True)
 class RunCase:
-    """A run on which every node is measured."""
+    """A run in which every node is measured."""
 
-    N: int  # examples and steps
+    N: int  # number of examples, then of steps
     T: int
-    alpha: Fraction  # momentum weight, a short binary fraction: its powers are exact in floats for a long way
+    alpha: Fraction  # momentum weight; a short binary fraction, so that many of its powers are exact in floats
 
     @property
     def eta(self) -> Fraction:
-        """Length of a step, a power of two with ``L*eta*T <= G``: the gradients can go on changing all the way."""
+        """Length of a step, a power of two with ``L*eta*T <= G``, so gradients can change during the whole run."""
         return Fraction(1, 1 << self.T.bit_length())
 
 
@@ -55,19 +55,19 @@ RUNS = (  # N = 1; T a power of two, a multiple of N, neither; T below N. In the
     RunCase(11, 144, Fraction(3, 32)),
     RunCase(40, 25, Fraction(1, 32)),
 )
-SHORT_RUNS = RUNS[1:3]  # Where faults are planted
+SHORT_RUNS = RUNS[1:3]  # Runs in which faults are planted
 
 
 @dataclass(frozen=True)
 class ReplayFault:
-    """What is wrong on purpose with a measurement."""
+    """A fault that is planted in a measurement."""
 
-    name: str  # in short, and in words
+    name: str  # short name, then a description
     text: str
     scale: float = 1.0  # factor on every distance
     alpha: float = 1.0  # factor on the momentum weight of the replay
-    early: int = 0  # steps by which the second visit back is too early
-    anchor: int = 0  # steps by which the anchors of the present epoch are too late
+    early: int = 0  # number of steps by which the second visit from the end is too early
+    anchor: int = 0  # number of steps by which the anchors of the present epoch are too late
 
 
 NO_FAULT = ReplayFault("", "")
@@ -83,7 +83,7 @@ FAULTS: Mapping[Family, tuple[ReplayFault, ...]] = {
 
 
 def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering) -> Exact:
-    """Closed form of a node's sensitivity in a run."""
+    """Return the closed form of a node's sensitivity in a run."""
     node = (start, end, case.alpha, case.N)
     match family:
         case "f":
@@ -97,7 +97,7 @@ def law(family: Family, start: int, end: int, case: RunCase, ordering: Ordering)
 
 
 def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering: Ordering, early: int = 0) -> Any:
-    """Order of the examples, shape (T,): the replaced one where the closed form has it, first outside the node."""
+    """Return the order (T,) of the examples: the replaced one at its worst visits, and first in epochs without one."""
     N = case.N
     T = case.T
     worst = sensitivity.drift_visits(start, end, case.alpha, N, ordering) if family == "r" else None
@@ -118,10 +118,10 @@ def worst_schedule(family: Family, start: int, end: int, case: RunCase, ordering
 def measured(
     family: Family, case: RunCase, ordering: Ordering, fault: ReplayFault = NO_FAULT
 ) -> Sequence[tuple[int, int, float]]:
-    """First and last step of every node that the family has, and how far the worst neighbour moves it.
+    """Return the first and last step of every node of a family, and its movement for the worst neighbour.
 
-    Several statements are about the same nodes, which are measured once in a process, and several nodes are moved most
-    in the same order of the examples, which is run once.
+    Results are cached, because several statements concern the same nodes. Each order of the examples is run once,
+    because it is the worst one for several nodes.
     """
     movements = []
     of_order = dict[bytes, Any]()
@@ -138,7 +138,7 @@ def measured(
 
 
 def released(pair: problem.Neighbours, case: RunCase, schedule: Any, sigma: float = 0.0, seed: int = 0) -> Any:
-    """Iterates of Algorithm 2 on the first of two neighbours: what was released, as far as sensitivity goes."""
+    """Return the iterates of Algorithm 2 on the first of two neighbours, which sensitivity holds fixed."""
     parameters = SrParameters(
         steps=case.T, alpha=float(case.alpha), gamma=0.5, eta=float(case.eta), sigma=sigma, lipschitz=float(LIPSCHITZ)
     )
@@ -152,7 +152,7 @@ def released(pair: problem.Neighbours, case: RunCase, schedule: Any, sigma: floa
 def _distances(
     family: Family, pair: problem.Neighbours, path: Any, schedule: Any, case: RunCase, fault: ReplayFault
 ) -> Any:
-    """Distance of each node on the two neighbours, with the same iterates."""
+    """Return the distance of each node between the two neighbours, with the same iterates."""
     gradient = signed_gradient(float(LIPSCHITZ), float(SMOOTHNESS))
     anchors = anchor_rows(case.N, case.T)
     anchors[:, 0] = np.minimum(anchors[:, 0] + fault.anchor, case.T - 1)
@@ -163,7 +163,7 @@ def _distances(
 
 
 def random_ratios(family: Family, ordering: Ordering, rng: np.random.Generator) -> tuple[float, str]:
-    """Largest quotient of measured and exact over the nodes of a random noisy run of Algorithm 2."""
+    """Return the largest ratio of measured and exact values over the nodes of a random noisy run of Algorithm 2."""
     N = int(rng.integers(1, 9))
     T = int(rng.integers(2, 49))
     case = RunCase(N, T, Fraction(int(rng.integers(1, 17)), 16))
@@ -194,7 +194,7 @@ def replayed(
     figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = None,
     variants: tuple[str, ...] = ("printed", "amended"),
 ) -> ReplayCheck:
-    """Make a check of a family's nodes; ``ends`` are the statement's names for a node's first and last step."""
+    """Return a check of a family's nodes; ``ends`` are the statement's names for a node's first and last step."""
 
     def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[Moved]:
         ordering = ordering_of(statement)

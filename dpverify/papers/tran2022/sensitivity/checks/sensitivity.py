@@ -1,4 +1,4 @@
-"""Theorems 4 and 8: how far one example can move a node of the tree, node by node, against what is printed."""
+"""Check Theorems 4 and 8's bounds on the movement of each node of the tree by one example."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ SHARP: list[witnesses.Corner] = [
 """Runs of 2**k - 1 examples: the last step of [1, 4**k] is the first of its epoch, so that the visit before it is one
 step away. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
 
-ALIGNED: list[witnesses.Corner] = [  # Nodes that end where an epoch ends: the last visit is farthest from its anchor
+ALIGNED: list[witnesses.Corner] = [  # Nodes that end with an epoch: the last visit is farthest from its anchor
     {"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)
 ]
 
 
 def _law(of: Callable[..., Exact], *names: str) -> Law:
-    """Law of a node from its closed form, which takes these symbols besides alpha and N."""
+    """Return the law of a node from its closed form, which takes these symbols besides alpha and N."""
     return lambda start, end, point, ordering: of(
         start, end, point["alpha"], int(point["N"]), *(point[name] for name in names), ordering
     )
@@ -67,7 +67,7 @@ drift = _law(bounds.drift_sensitivity, "eta", "L")
 def _search(
     claim: str, law: Law, where: Sequence[str], corners: Sequence[witnesses.Corner], region: Region
 ) -> SearchCheck:
-    """Search over released nodes, N and alpha; a symbol of UNITS that the record has is set to 1."""
+    """Return a search over released nodes, N and alpha; a symbol of UNITS that the record has is set to 1."""
     units = {name: UNITS[name] for name in (("G",) if law in {momentum, gradient} else ("eta",))}
     return SearchCheck(
         claim,
@@ -84,7 +84,7 @@ def _search(
 
 
 def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -> ExhaustiveCheck:
-    """Apart from the closed forms: every pattern of visits in every node of a short run, a term moving by `away`."""
+    """Return a check of every pattern of visits in short runs, without closed forms; a term moves by ``away``."""
     of_gradients, of_differences = away is _anywhere, claim.endswith("delta")
 
     def largest(point: Point, statement: Statement) -> Fraction:
@@ -112,22 +112,22 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
 
 
 def _anywhere(t: int, N: int) -> int:
-    """Gradients: a term moves by 2G at every step."""
+    """Return 1: a term of gradients moves by 2G at every step."""
     return 1
 
 
 def _anchors(t: int, N: int) -> int:
-    """Steps between two anchors."""
+    """Return the number of steps between two anchors."""
     return N
 
 
 def _since_anchor(t: int, N: int) -> int:
-    """Steps since the anchor."""
+    """Return the number of steps since the anchor."""
     return (t - 1) % N
 
 
 def _distance(claim: str, steps_apart: Callable[[int, Mapping[str, str]], int]) -> SearchCheck:
-    """Distance of two iterates: a straight path attains eta for each step between them."""
+    """Return a check of the distance of two iterates: a straight path attains eta for each step between them."""
 
     def law(point: Point, statement: Statement) -> Fraction:
         slope = point["L"] if "L" in statement.free else Fraction(1)
@@ -146,7 +146,7 @@ def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 
 
 def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:
-    """Whether a term of Delta, and one of r at a place of its epoch, move by at most 2L times eta times a number."""
+    """Return the rule that a term of Delta, or of r at a place of its epoch, moves by at most a multiple of 2 L eta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         N = int(point["N"])

@@ -1,4 +1,4 @@
-"""Theorems 4 and 8: how many terms and how many nodes one example touches, against what is printed."""
+"""Check Theorems 4 and 8's bounds on the number of terms and nodes to which one example contributes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Law = Callable[[Point, Statement], int]
 
 RUNS: list[
     witnesses.Corner
-] = [  # At the edges: shorter than an epoch, one step into one, all levels of the tree in use
+] = [  # Extreme runs: shorter than an epoch, one step into one, all levels of the tree in use
     {"T": 1, "N": 1},
     {"T": 1, "N": 2},
     {"T": 3, "N": 2},
@@ -46,7 +46,7 @@ def _terms(point: Point, statement: Statement) -> int:
 
 
 def _terms_of_patterns(point: Point, statement: Statement) -> Fraction:
-    """Apart from the closed form: the longest of all patterns."""
+    """Return the largest number of visits over all patterns, without the closed form."""
     start = int(point["node_start"])
     end = int(point["node_end"])
     return Fraction(
@@ -59,7 +59,7 @@ def _count(of: Callable[..., int], *names: str) -> Law:
 
 
 def _used(point: Point, statement: Statement) -> int:
-    """Only the nodes that some COMPOSE(1, t) uses."""
+    """Return the count of only those nodes that some COMPOSE(1, t) uses."""
     return bounds.reached_nodes(int(point["T"]), int(point["N"]), used_only=True)
 
 
@@ -102,7 +102,7 @@ def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
 
 
 def _decay(point: Point, statement: Statement, more: int = 0) -> Outcome:
-    """How many steps before the end of the node the j-th visit back is, at least, over all patterns."""
+    """Test, over all patterns, the least number of steps from the j-th visit back to the end of the node."""
     N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
     amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
     for steps in witnesses.patterns(start, end, N, witnesses.ordering_of(statement)):
@@ -116,14 +116,14 @@ def _decay(point: Point, statement: Statement, more: int = 0) -> Outcome:
 
 
 def _wide_nodes(budget: Budget) -> Iterator[dict[str, int]]:
-    """Nodes of a level above floor(log2 N), each N with two full turns of its residues."""
+    """Yield nodes of the two levels above floor(log2 N), 2N consecutive ones for each N."""
     for N in range(1, {"smoke": 24, "standard": 48, "full": 96}[budget.name]):
         for level in range(N.bit_length(), N.bit_length() + 2):
             yield from ({"N": N, "level": level, "a": a} for a in range(2 * N))
 
 
 def _touched(point: Point, statement: Statement) -> Outcome:
-    """Whether no example can avoid the node."""
+    """Test whether every example contributes to the node."""
     N = int(point["N"])
     length = 1 << int(point["level"])
     return _unavoidable(int(point["a"]) * length, length, N, statement)
@@ -139,7 +139,7 @@ def _unavoidable(before: int, length: int, N: int, statement: Statement) -> Outc
 
 
 def _touched_if_half(point: Point, statement: Statement) -> Outcome:
-    """Planted fault: the same of the nodes one level below N."""
+    """Planted fault: the rule of ``_touched`` for nodes one level below N."""
     N = int(point["N"])
     length = 1 << max(int(point["N"]).bit_length() - 2, 0)
     return _unavoidable(int(point["a"]) * length, length, N, statement)

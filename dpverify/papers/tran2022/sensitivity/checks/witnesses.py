@@ -1,7 +1,8 @@
 """Released nodes and patterns of visits in a search, and problems on a line that attain the sensitivities.
 
-The released nodes are symbols of a search. The patterns are all ways in which one example can come back; a figure shows
-them. The problems attain what Algorithms 1 and 2 give away, and meet the assumptions that they are declared with.
+The released nodes are symbols of a search. The patterns are all sets of steps at which one example can be used; a
+figure shows them. The problems attain the privacy loss of Algorithms 1 and 2, and meet the assumptions that are
+declared for them.
 """
 
 from __future__ import annotations
@@ -22,34 +23,34 @@ Corner = Mapping[str, int | Fraction | str]
 NODES = {"Block": "integer, Block >= 0", "Level": "integer, Level >= 0"}
 """The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. Capitals: they get their values before a and b."""
 
-LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}  # Nodes of runs up to this length meet every pattern
+LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}  # Every pattern is tried in nodes of runs up to this length
 
 
 def ordering_of(statement: Statement) -> Ordering:
-    """Reading of the statement: one permutation per epoch, or one for all."""
+    """Return the ordering that a statement's reading says: one permutation per epoch, or one for all."""
     return cast(Ordering, statement.reading["ordering"])
 
 
 def depth_of(statement: Statement) -> list[str]:
-    """What the statement's reading of the tree's depth R means; nothing where it has none."""
+    """Return the formula for the tree's depth R in the statement's reading, or nothing if there is no such reading."""
     meaning = {"levels": ["depth == floor(log2(T)) + 1"], "height": ["depth == floor(log2(T))"]}
     return meaning.get(statement.reading.get("depth", ""), [])
 
 
 def node_of(point: Point) -> tuple[int, int]:
-    """First and last step of the node [Block*2**Level + 1, (Block + 1)*2**Level]."""
+    """Return the first and last step of the node [Block*2**Level + 1, (Block + 1)*2**Level]."""
     block = int(point["Block"])
     length = 1 << int(point["Level"])
     return block * length + 1, (block + 1) * length
 
 
 def ends(first: str, last: str) -> list[str]:
-    """What makes two of a statement's symbols the ends of a released node."""
+    """Return the conditions that make two of a statement's symbols the ends of a released node."""
     return [f"{first} == Block*2**Level + 1", f"{last} == (Block + 1)*2**Level"]
 
 
 def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
-    """N, first and last step of every node of a short run, for N up to its length."""
+    """Yield N and the first and last step of every node of a short run, for N up to its length."""
     longest = LONGEST_RUN[budget.name]
     for N in range(1, longest + 1):
         for level in range(longest.bit_length()):
@@ -58,7 +59,7 @@ def short_nodes(budget: Budget) -> Iterator[tuple[int, int, int]]:
 
 
 def patterns(start: int, end: int, N: int, ordering: Ordering) -> Iterable[list[int]]:
-    """Every set of steps of [start, end] that one example can have, in order; its other visits are outside."""
+    """Yield every sorted set of steps in [start, end] at which one example can be used."""
     if ordering == "once":
         yield from ([t for t in range(start, end + 1) if (t - 1) % N == place] for place in range(N))
         return
@@ -78,12 +79,12 @@ ALPHA = Fraction(3, 32)
 
 
 def shown_once(statement: Statement) -> dict[str, dict[str, list[float]]]:
-    """The figure with the printed statement under "fresh", and no other."""
+    """Return the figure for the printed statement under "fresh" and nothing for all others, so it is shown once."""
     return pattern_figure() if (statement.variant, statement.reading["ordering"]) == ("printed", "fresh") else {}
 
 
 def pattern_figure() -> dict[str, dict[str, list[float]]]:
-    """Columns of the figure "pattern": steps of the node with their weights, and the visits of each pattern."""
+    """Return the columns of the figure "pattern": steps of the node with weights, and the visits of each pattern."""
     printed = [END - j * N for j in range(-(-(END - START) // N))]
     columns = {"x": [float(t) for t in range(START, END + 1)], "weight": _weights(range(START, END + 1))}
     for name, visits in (("printed", printed), ("once", _visits("once")), ("fresh", _visits("fresh"))):
@@ -106,7 +107,7 @@ ENDS = (("node_start", "node_end"), ("a", "b"), ("start", "end"))  # names of a 
 
 
 def is_released_node(point: Point) -> bool:
-    """Whether the steps [first, last] of a point, where it has some, are a node of the tree."""
+    """Test whether the steps [first, last] of a point are a node of the tree; a point without them passes."""
     for first, last in ENDS:
         if first in point and last in point:
             length = point[last] - point[first] + 1
@@ -116,14 +117,14 @@ def is_released_node(point: Point) -> bool:
 
 
 def opposed(point: Point) -> Witness:
-    """N linear losses (t of them where a sum of t vectors is meant) of slope G. The neighbour turns one round."""
+    """Return N linear losses (t for a sum of t vectors) of slope G; the neighbour has one of slope -G."""
     examples = int(point.get("N", point.get("t", ONE)))
     G = point.get("G", ONE)
     return Witness({linear(G): examples}, {linear(G): examples - 1, linear(-G): 1})
 
 
 def bent(point: Point, reach: Fraction) -> Witness:
-    """One loss bends up with L within a reach of the start, its neighbour down, then both flatten; the others are 0."""
+    """Return two data sets: one loss has curvature L or -L within ``reach``, then flattens; all other losses are 0."""
     examples = int(point["N"])
     top = point.get("L", ONE) * reach
     places = (-2 * reach, -reach, reach, 2 * reach)
@@ -134,9 +135,9 @@ def bent(point: Point, reach: Fraction) -> Witness:
 
 
 def turning(point: Point, reach: Fraction) -> Witness:
-    """All losses pull to the right along a path. The slope of one rises by L to 0, that of its neighbour falls from 0.
+    """Return losses along a path: one slope rises by L to 0, the neighbour's falls from 0, all others are constant.
 
-    A path of normalized steps without noise goes straight on.
+    All losses pull to the right, so a path of normalized steps without noise is straight.
     """
     examples = int(point["N"])
     top = point.get("L", ONE) * reach
@@ -157,7 +158,7 @@ def _first_step(point: Point) -> Witness:
 
 
 def has_second_step(point: Point) -> bool:
-    """Whether a run has a second step in its first epoch."""
+    """Test whether a run has a second step in its first epoch."""
     return point["T"] >= 2 and point["N"] >= 2
 
 

@@ -1,9 +1,9 @@
-"""Algorithm 5, Theorem 10 and its proof, and the passage from Renyi to (epsilon, delta).
+"""Check Algorithm 5, Theorem 10 and its proof, and the conversion from Renyi to (epsilon, delta).
 
-One line of the proof integrates first over the answers which the replaced example does not touch. It is judged on three
-queries: the first and the last touch the example, the one between them does not. Noise has deviation 1, and what moves,
-moves by rho. The last query moves if the signs of the first two answers agree; the answer between follows the sign of
-the first, 3 deviations from 0.
+One line of the proof integrates first over the answers that the replaced example does not touch. The check uses three
+queries: the first and the last touch the example, the second does not. Noise has deviation 1, and a query that moves
+moves by rho. The last query moves if the signs of the first two answers agree. The second answer follows the sign of
+the first and has its mean 3 deviations from 0.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ COORDINATES = 3
 
 
 def _renyi(touched: str) -> Callable[[Point, Statement], Fraction]:
-    """The worst neighbour: each of the touched queries, a whole number of them, moves by its whole sensitivity."""
+    """Return the left side for the worst neighbour: each of the touched queries moves by its whole sensitivity."""
     return lambda point, _: int(point[touched]) * bounds.aggregation_renyi(point["z"], point["rho"], [Fraction(1)])
 
 
 def _delta(point: Point, statement: Statement) -> Exact:
-    """Exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
+    """Return the exact delta of the worst mechanism with V touched queries, a Gaussian with mu = rho sqrt(V)."""
     epsilon = definitions(statement, point)["epsilon"]
     touched = int(point["V"])
     return bounds.aggregation_delta(touched, point["rho"], epsilon) if touched else Fraction(0)
 
 
 def _delta_of_sigma(point: Point, statement: Statement) -> Exact:
-    """Exact delta of a Gaussian with mu = 1/sigma, whose Renyi divergence of every order z is z/(2 sigma^2)."""
+    """Return the exact delta of a Gaussian with mu = 1/sigma, whose Renyi divergence of order z is z/(2 sigma^2)."""
     epsilon = ball(definitions(statement, point)["epsilon"])
     return bounds.gaussian_delta(1 / ball(point["sigma"]), epsilon)
 
@@ -72,18 +72,18 @@ def _divergence(shift: str) -> Callable[[Point, Statement], Fraction]:
 
 
 def _log_density(point: Point, statement: Statement) -> Fraction:
-    """Exponent of N(0, scale^2) with scale = Delta/rho, at the distance query_gap."""
+    """Return the exponent of the density N(0, scale^2), scale = Delta/rho, at the distance query_gap."""
     return -(point["query_gap"] ** 2) * point["rho"] ** 2 / (2 * point["query_sensitivity"] ** 2)
 
 
 def _factor(point: Point, statement: Statement) -> Exact:
-    """Exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
+    """Return the exponential of (z-1) times the divergence of two Gaussians, by the definition of the divergence."""
     scale = point["query_sensitivity"] / point["rho"]
     return ball((point["z"] - 1) * bounds.gaussian_renyi(point["z"], point["query_gap"], scale)).exp()
 
 
 def _mechanism() -> tuple[LinearQueries, Any, Any]:
-    """Fixed adaptive queries and two neighbours that move each touched query by exactly its sensitivity."""
+    """Return fixed adaptive queries and two neighbours that move each touched query by exactly its sensitivity."""
     rng = np.random.default_rng(20221010)
     members = rng.random((QUERIES, EXAMPLES)) < 0.5
     members[:, 0] = np.arange(QUERIES) % 5 < 3
@@ -97,7 +97,7 @@ def _mechanism() -> tuple[LinearQueries, Any, Any]:
 
 
 def _losses(noise_factor: float = 1.0, redraw: bool = True) -> Callable[[Context, np.random.Generator, int], Any]:
-    """Privacy losses of the touched queries, standardized: under Theorem 10 they are iid standard normal, in order."""
+    """Return a simulation of standardized privacy losses of touched queries: iid standard normal under Theorem 10."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Any:
         queries, data, neighbour = _mechanism()
@@ -170,17 +170,17 @@ def _orders(_: Budget) -> Iterable[dict[str, Fraction | int]]:
 
 
 def _moved(point: Point) -> arb:
-    """The integral of one query that moves by its whole sensitivity."""
+    """Return the integral for one query that moves by its whole sensitivity."""
     return ball((point["z"] - 1) * point["z"] * point["rho"] ** 2 / 2).exp()
 
 
 def _below(deviations: arb) -> arb:
-    """The chance that a standard normal number is below so many deviations."""
+    """Return the probability that a standard normal variable is below ``deviations``."""
     return (-deviations / arb(2).sqrt()).erfc() / 2
 
 
 def _two_queries(point: Point, statement: Statement, often: Fraction = Fraction(1, 2)) -> Outcome:
-    """The last two queries alone: half of the time the last one moves, and always where the first answer is set."""
+    """Compare the divergences of two queries if the second one moves with probability ``often``, and if always."""
     moment = _moved(point)
     order = ball(point["z"] - 1)
     exact = (ball(often) * moment + ball(1 - often)).log() / order
@@ -190,12 +190,12 @@ def _two_queries(point: Point, statement: Statement, often: Fraction = Fraction(
 
 
 def _three_queries(point: Point, statement: Statement, *, fixed: bool = False) -> Outcome:
-    """The exact divergence against the largest over rules for the answer between, or over fixed values of it."""
+    """Compare the exact divergence with the largest over rules for the second answer, or over fixed values of it."""
     moment = _moved(point)
     order = ball(point["z"] - 1)
     agree = _below(arb(3))
     exact = (moment * (agree * moment + 1 - agree)).log() / order
-    # with the answer fixed at a positive number the signs agree where the first, of mean z rho, is positive
+    # with the second answer fixed at a positive number, the signs agree if the first, of mean z rho, is positive
     often = _below(ball(point["z"] * point["rho"])) if fixed else arb(1)
     largest = (moment * (often * moment + 1 - often)).log() / order
     return Outcome(bool(exact <= largest), to_exact(exact), to_exact(largest))

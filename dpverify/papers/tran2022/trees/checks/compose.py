@@ -1,7 +1,7 @@
-"""Propositions 13, 14, 16 and 18: the geometric series, and what COMPOSE returns, with how much decay.
+"""Check Propositions 13, 14, 16 and 18: the geometric series, and the nodes of COMPOSE with their decay.
 
 Propositions 13 and 14, Corollary 15 and equation 7 are the geometric series that bound every sensitivity. Propositions
-16 and 18 are on Algorithm 3: what COMPOSE returns, how much, and with how much decay.
+16 and 18 are about Algorithm 3: the nodes that COMPOSE returns, their number, and their decay.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CHECKS.add(
     SearchCheck(
         "proposition-13",
         "search",
-        # in closed form, apart from the ledger's own evaluation of the sum
+        # in closed form, independent of the ledger's evaluation of the sum
         lhs=lambda point, _: 1 / (1 - (1 - point["alpha"]) ** int(point["N"])),
         region={"N": (1, 4096)},
         corners=[
@@ -50,7 +50,7 @@ WIDEST = {"smoke": 64, "standard": 256, "full": 512}
 
 
 def _squared_decays(point: Point, statement: Statement) -> Exact:
-    """Left side of Proposition 16: the noise variance of a step s under decay gamma."""
+    """Return the left side of Proposition 16: the noise variance of a step s under decay gamma."""
     s = int(point["s"])
     return squared_decay_sum(s, 1 - point["gamma"]) if s else Fraction(0)
 
@@ -65,19 +65,19 @@ def _prefixes(budget: Budget) -> Iterable[dict[str, int]]:
 
 
 def _literal_count(point: Point, statement: Statement) -> Fraction:
-    """Run Algorithm 3 and count: the kernel, not the closed form."""
+    """Return the number of nodes that the kernel of Algorithm 3 returns, not the closed form."""
     return Fraction(len(compose(int(point.get("a", Fraction(1))), int(point["b"]))))
 
 
 def _covers(point: Point, statement: Statement, until: int | None = None) -> Outcome:
-    """Every node dyadic, the nodes disjoint, in order, and together the interval; ``until`` leaves out some."""
+    """Test whether COMPOSE's nodes are dyadic and fill the interval in order; ``until`` leaves out the last ones."""
     a = int(point["a"])
     b = int(point["b"])
     return is_cover(compose(a, b).tolist()[:until], a, b)
 
 
 def is_cover(nodes: Sequence[Sequence[int]], a: int, b: int) -> Outcome:
-    """Whether nodes are dyadic and fill an interval, one after the other."""
+    """Test whether nodes are dyadic and fill an interval in order, without gaps or overlaps."""
     expected = a
     for y, z in nodes:
         length = z - y + 1

@@ -1,4 +1,4 @@
-"""Where refuted bounds hold as they are printed: the corrected bounds are below them there, as far as was searched."""
+"""Check where refuted bounds hold as printed: a search finds no point where the corrected bounds exceed them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ONCE = {"ordering": "once"}
 FRESH = {"ordering": "fresh"}
 SMALL = [{"N": 2, "T": 2, "t": 2}, {"N": 2, "T": 3, "t": 3}, {"N": 1, "T": 1, "t": 1}, {"N": 3, "T": 7, "t": 7}]
 
-# Just outside of where it holds: what is tried where a condition is left out
+# A point just outside the region in which the bound holds, tried where a condition is left out
 BEYOND: list[dict[str, int | str]] = [{"N": 2, "T": 2**80, "L": 1, "G": "1/1000000000", "R": 0, "delta": "1/3"}]
 
 CHECKS.add(

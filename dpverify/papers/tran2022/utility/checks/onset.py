@@ -1,4 +1,4 @@
-"""From which N on Theorems 6 and 9 beat the trivial bound G: a table, a figure, and what must be true of both."""
+"""Smallest N from which Theorems 6 and 9 beat the trivial bound G: a table, a figure, and checks of both."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CELLS = (
 )
 """d and epsilon together, and each of delta, L/G and R/G apart."""
 
-SCALE = 3  # G, L and R are multiplied by this, to see that the bounds are: so that G = 1 is no restriction.
+SCALE = 3  # The check multiplies G, L and R by this and requires that the bounds scale, so G = 1 loses no generality.
 
 DECADES = 4  # Points of a line of the figure, per factor of ten.
 
@@ -54,7 +54,7 @@ Bound = Callable[[Theorem, int, Cell], float]
 
 
 def corrected_bound(theorem: Theorem, n: int, cell: Cell) -> float:
-    """Right side of the corrected theorem with the printed noise, in units of G."""
+    """Return the right side of the corrected theorem with the printed noise, in units of G."""
     return sum(corrected_parts(theorem, n, cell))
 
 
@@ -64,7 +64,7 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 
 
 def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
-    """Rule for a cell; ``needed`` is the bound that is held against the onset with the needed noise."""
+    """Return the rule for a cell; ``needed`` is the bound that determines the onset with the needed noise."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "L", "R")))
@@ -101,7 +101,7 @@ def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, s
 
 
 def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
-    """Columns of "onset": the bounds in units of G over N at d = epsilon = 1, and the table of all onsets."""
+    """Return the columns of "onset": bounds in units of G over N at d = epsilon = 1, and the table of all onsets."""
     last = round(DECADES * math.log10(10 * size(onsets(theorem, SHOWN).printed)))
     sizes = [round(10 ** (k / DECADES)) for k in range(2 * DECADES, last + 1)]
     short = [n for n in sizes if n <= 1.1 * MOST_EXAMPLES[theorem]]
@@ -126,7 +126,7 @@ def onset_figure(theorem: Theorem) -> dict[str, dict[str, list[float]]]:
 
 
 def onset_table(theorem: Theorem) -> str:
-    """All onsets in words, for the message of the check."""
+    """Return a text of all onsets, for the message of the check."""
     rows = []
     spread = 1.0
     for cell in CELLS:
@@ -140,7 +140,7 @@ def onset_table(theorem: Theorem) -> str:
 
 
 def _words(cell: Cell) -> str:
-    """Name a row by d, epsilon and what is not as in the shown cell."""
+    """Return a name of a row: d, epsilon and the values that differ from those of the shown cell."""
     words = [f"d = {cell.d}", f"epsilon = {cell.epsilon:g}"]
     settings = (("delta", cell.delta, SHOWN.delta), ("L/G", cell.smoothness, 1.0), ("R/G", cell.gap, 1.0))
     return ", ".join(words + [f"{name} = {value:g}" for name, value, usual in settings if value != usual])

@@ -1,7 +1,7 @@
-"""The rates of Theorems 6 and 9 and what abstract and section 1 say of them: orders, a walk uphill, privacy.
+"""Check the rates of Theorems 6 and 9 and the statements about them in the abstract and section 1.
 
-The abstract states that its algorithm is private. This is judged with the noise of the box, by the r nodes alone, at
-Theorem 9's parameters.
+The checks are comparisons of orders, a walk uphill, and the privacy that the abstract states. The privacy check uses
+the noise of the box and only the r nodes, at Theorem 9's parameters.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from dpverify.symbolic.exact.numbers import ball, to_ball, to_value
 
 CHECKS = PaperChecks("tran2022", __name__)
 
-FASTER = Fraction(1, 100)  # The planted fault: a rate that falls faster in N by this exponent.
+FASTER = Fraction(1, 100)  # The planted fault: a rate whose exponent of N is smaller by this.
 
 
 @dataclass(frozen=True)
 class ExponentsCheck(RuleCheck):
-    """Look for a direction of growth along which the left side of an order outgrows the right one."""
+    """Search for a direction of growth along which the left side of an order outgrows the right side."""
 
-    # Both sides, and the directions in which the conditions hold, are those of the record.
+    # Both sides, and the directions in which the conditions hold, come from the record.
 
     reads_conditions: ClassVar[bool] = True
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Look along the rays of the statement's own cone."""
+        """Run the check along the rays of the statement's own cone."""
         statement = context.statement
         terms = (*sorted(rates.left_terms(statement)), *sorted(rates.right_terms(statement)))
         decisive = rates.rays(terms, orders.cone(statement))
@@ -52,7 +52,7 @@ class ExponentsCheck(RuleCheck):
 
 
 def _outgrown(point: Point, statement: Statement, faster: Fraction = Fraction(0)) -> Outcome:
-    """Exponents of both sides along a direction; logarithms and what O~ hides do not count."""
+    """Compare the exponents of both sides along a direction, without logarithms and other factors that O~ hides."""
     along = (point["log_N"], point["log_d"], point["log_epsilon"])
     left = rates.exponent(rates.left_terms(statement), along)
     right = max(rates.dot((n - faster, d, epsilon), along) for n, d, epsilon in rates.right_terms(statement))
@@ -61,7 +61,7 @@ def _outgrown(point: Point, statement: Statement, faster: Fraction = Fraction(0)
 
 
 def _grows(point: Point, steps: orders.Order) -> bool:
-    """Whether neither T nor N shrinks along a direction. Then epsilon is at most what the theorems allow."""
+    """Test whether neither T nor N shrinks along a direction. Then epsilon is at most what the theorems allow."""
     along = (point["log_N"], point["log_d"], point["log_epsilon"])
     return steps.along(along) >= 0 and point["log_N"] >= 0
 
@@ -82,7 +82,7 @@ GROWS = {
 
 
 def _walk(point: Point) -> Witness:
-    """The three losses of the walk uphill: linear down to 1 below the start, then flat as fast as L = 1 allows."""
+    """Return the walk's three losses: linear down to 1 below the start, then flattening as fast as L = 1 allows."""
     unit = Fraction(1)
     big, small = (
         LineLoss(((-unit - abs(slope), 0 * slope), (-unit, slope)))
@@ -115,7 +115,7 @@ def _exponents(claim: str) -> ExponentsCheck:
 
 
 def _far(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
-    """N = n, d = n^2 and epsilon = 1/sqrt(n) or 1, so that T is n^(1/3) or n in Theorem 9."""
+    """Yield N = n, d = n^2 and epsilon = 1/sqrt(n) or 1, so that T is n^(1/3) or n in Theorem 9."""
     fixed = {"delta": Fraction(1, 10**6), "G": 1, "L": 1, "R": 1}
     for k in (10, 20, 40, 80, 160, 320, 640):
         n = 2 ** (6 * k)
@@ -123,7 +123,7 @@ def _far(budget: Budget) -> Iterable[dict[str, int | Fraction]]:
 
 
 def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
-    """Theorem 9's bound as printed, at G = L = R = 1, against its rate."""
+    """Compare Theorem 9's bound as printed, at G = L = R = 1, with its rate."""
     steps = definitions(statement, point, precision=1024)["T"]
     if not isinstance(steps, Fraction) or steps.denominator != 1:
         raise ValueError(f"T must be whole at {dict(point)}, got {steps}.")
@@ -135,19 +135,19 @@ def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
-    """N = 3 and growing epsilon, through the printed T."""
+    """Return N = 3 and growing T, and thereby growing epsilon."""
     return ({"N": 3, "T": 2**k, "delta": Fraction(1, 10**6)} for k in (20, 40, 80, 160, 320, 640, 1280))
 
 
 def _hidden(point: Point, rate: arb, slower: Fraction) -> arb:
-    """What O~ may hide: a million, and the tenth power of every logarithm; the rate may be planted slower in T."""
+    """Return the largest O~(rate): 10^6 and the tenth power of every logarithm; ``slower`` plants a power of T."""
     steps = arb(int(point["T"]))
     delta = to_ball(to_value(point["delta"]))
     return 10**6 * (steps.log() * (1 / delta).log()) ** 10 * rate * steps ** to_ball(to_value(slower))
 
 
 def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
-    """Algorithm 1 with fresh permutations, against d^(1/4)/sqrt(epsilon N)."""
+    """Test Algorithm 1 with fresh permutations against d^(1/4)/sqrt(epsilon N)."""
     steps = int(point["T"])
     left = theorem_bounds.uphill_bound("fresh", steps, theorem_bounds.noise_variance_1(steps))
     log_steps = arb(steps).log() / arb(2).log()
@@ -157,7 +157,7 @@ def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)
 
 
 def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
-    """Algorithm 2 with one permutation, against d^(1/3)/(epsilon N)^(2/3)."""
+    """Test Algorithm 2 with one permutation against d^(1/3)/(epsilon N)^(2/3)."""
     steps = int(point["T"])
     left = theorem_bounds.uphill_bound(
         "once", steps, theorem_bounds.noise_variance_2(steps, Fraction(1), point["delta"])
@@ -171,7 +171,7 @@ def _against(left: arb, right: arb, what: str = "gradient that is left at least"
 
 
 def _noise(point: Point, statement: Statement, excess: int = 1) -> Outcome:
-    """Standard deviation of a coordinate of Algorithm 1's noise, G = 1, against sqrt(T)/(epsilon sqrt(N))."""
+    """Test the standard deviation of a coordinate of Algorithm 1's noise, G = 1, against sqrt(T)/(epsilon sqrt(N))."""
     n = int(point["N"])
     steps = int(point["T"])
     alpha = Fraction(1, n)
@@ -181,7 +181,7 @@ def _noise(point: Point, statement: Statement, excess: int = 1) -> Outcome:
     worst = max(
         to_ball(to_value(squared_decay_sum(t, alpha))) for t in (steps, 2 ** (depth - 1), 2**depth // 2 - 1 or 1)
     )
-    # in units of G sqrt(log(1/delta))/epsilon, per coordinate; alpha = 1 is the largest weight that there is
+    # In units of G sqrt(log(1/delta))/epsilon, per coordinate. alpha = 1 is the largest possible weight.
     left = excess * 8 * (to_ball(to_value(v)) * worst).sqrt()
     right = 16 * (arb(2 * steps).log() / arb(2).log()) * (arb(steps) / n).sqrt()
     return Outcome(bool(left <= right), left, right, note="without the factor alpha, in every coordinate")
@@ -252,7 +252,7 @@ R = Fraction(10**3)
 
 
 def _eta(point: Point) -> Fraction:
-    """Theorem 9's step length at N T = k^2."""
+    """Return Theorem 9's step length where N T is a square."""
     return Fraction(1, math.isqrt(int(point["N"] * point["T"])))
 
 
@@ -267,7 +267,7 @@ MEETS = {
 
 
 def _private(point: Point, statement: Statement, scale: int = 1) -> Outcome:
-    """The exact delta of one node, whatever the noise does to the path, against delta; ``scale`` divides L."""
+    """Test the exact delta of one node, valid for every path that the noise causes; ``scale`` divides L."""
     box = statement.siblings["theorem-8-dp"].statement(statement.reading)
     root = (1 / ball(point["delta"])).log().sqrt()
     sigma = Fraction(float((4 * root / ball(point["epsilon"])).upper()))

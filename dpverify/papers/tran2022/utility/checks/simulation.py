@@ -1,4 +1,4 @@
-"""Theorems 6 and 9 and their lemmas in runs with the theorems' own parameters, on the worst case of each term."""
+"""Check Theorems 6 and 9 and their lemmas by runs with the theorems' parameters, on the worst case of each term."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ def _top(statement: Statement, case: SlopeCase) -> float:
 
 
 def _gradient_6(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
-    """Mean gradient norm of one run of Algorithm 1."""
+    """Return the mean gradient norm of a run of Algorithm 1."""
     return run_theorem_6(statement, case, seed, fault).gradient
 
 
 def _seconds_6(case: SlopeCase) -> float:
-    """Core seconds of one run of Algorithm 1: measured, and a fifth more."""
+    """Return the core seconds of a run of Algorithm 1: a measured value plus a fifth."""
     nanoseconds = 12.0 + 5.0 * case.dimension + (50.0 if case.offset else 0.0)
     return 1e-9 * nanoseconds * case.steps
 
@@ -97,12 +97,12 @@ def _seconds_6(case: SlopeCase) -> float:
 def _gradient_9(
     statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault = NO_FAULT, box: bool = False
 ) -> float:
-    """Mean gradient norm of one run of Algorithm 2, with the noise of the proof or of the box."""
+    """Return the mean gradient norm of a run of Algorithm 2, with the noise of the proof or of the box."""
     return run_theorem_9(statement, case, seed, fault, box=box).gradient
 
 
 def _seconds_9(case: SlopeCase) -> float:
-    """Core seconds of one run of Algorithm 2: measured, and a fifth more."""
+    """Return the core seconds of a run of Algorithm 2: a measured value plus a fifth."""
     return 1e-9 * (580.0 + 30.0 * case.dimension) * case.steps
 
 

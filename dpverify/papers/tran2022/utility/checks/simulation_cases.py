@@ -1,4 +1,4 @@
-"""Problems and sizes at which the utility theorems are simulated, with exact G, L and R."""
+"""Problems and sizes for simulations of the utility theorems, with exact G, L and R."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rounded_up(value: Fraction, digits: int = 4) -> Fraction:
 
 @dataclass(frozen=True)
 class SlopeCase:
-    """A slope (``problems.worst_slope``) and the size of a run, in units that make G about 1."""
+    """A slope (``problems.worst_slope``) and the size of a run, in units in which G is about 1."""
 
     name: str  # short: "ramp"
     examples: int  # N, T, d
@@ -37,7 +37,7 @@ class SlopeCase:
     dimension: int = 1
     delta: Fraction = Fraction(1, 10**6)
     slope: float = 1.0  # s
-    # D in units of the way of the whole run, ``eta T = sqrt(T/N)``; from 1 on no run leaves the slope
+    # D in units of the length of the whole run, ``eta T = sqrt(T/N)``; with 1 or more no run leaves the slope
     reach: float = 1.0
     bend: float = 1.0  # L in units of ``s/(eta T)``
     rise: float = 0.0  # r and a
@@ -45,12 +45,12 @@ class SlopeCase:
 
     @property
     def way(self) -> float:
-        """``eta T = sqrt(T/N)``."""
+        """Length of the whole run, ``eta T = sqrt(T/N)``."""
         return math.sqrt(self.steps / self.examples)
 
     @property
     def problem(self) -> Slope:
-        """The loss."""
+        """The problem's loss."""
         return Slope(
             self.examples,
             self.dimension,
@@ -68,7 +68,7 @@ class SlopeCase:
 
     @property
     def point(self) -> Point:
-        """N, T, d, delta, and the G, L and R of the problem's floats, rounded up; then the numbers of the problem."""
+        """N, T, d, delta, then G, L and R of the problem's floats, rounded up, then the parameters of the problem."""
         p = self.problem
         slope = Fraction(p.slope)
         drop = Fraction(p.drop)
@@ -92,7 +92,7 @@ class SlopeCase:
 
     @property
     def words(self) -> str:
-        """The problem in words, for a report."""
+        """Description of the problem for a report."""
         parts = [f"slope {self.slope:g}", f"down to {self.reach:g} of the way"]
         parts += [f"rise {self.rise:g}"] if self.rise else []
         parts += [f"antipodal gradients {self.offset:g}"] if self.offset else []
@@ -100,7 +100,7 @@ class SlopeCase:
 
     @property
     def all_words(self) -> str:
-        """The same with L and delta."""
+        """Description of the problem with L and delta."""
         return f"{self.words}, bend {self.bend:g}, delta = {float(self.delta):.6g}"
 
 
@@ -111,7 +111,7 @@ SHORT_STEPS = OptimizerFault("short steps", "every step is a hundredth as long",
 
 @dataclass(frozen=True)
 class SlopeFamily:
-    """The problems that are searched: powers of two between the ends of each range."""
+    """The space of problems for a search: powers of two between the ends of each range."""
 
     examples: tuple[float, float]  # ends of log2 N, log2 T, log2 d, log2 reach and log2 bend of a :class:`SlopeCase`
     steps: tuple[float, float]
@@ -119,7 +119,7 @@ class SlopeFamily:
     reach: tuple[float, float] = (-6.0, 0.5)
     bend: tuple[float, float] = (0.0, 6.0)
     deltas: Sequence[Fraction] = (Fraction(1, 10**6),)  # values of delta
-    scales: Sequence[float] = (1.0,)  # values of ``s + a``: the unit in which gradients are measured
+    scales: Sequence[float] = (1.0,)  # values of ``s + a``: the unit of the gradients
 
     @property
     def parameters(self) -> int:
@@ -127,7 +127,7 @@ class SlopeFamily:
         return 9
 
     def case(self, place: Sequence[float]) -> SlopeCase:
-        """Make the problem at a place. Its numbers rounded to a few digits, so that a counterexample is short."""
+        """Return the problem at a point of the unit cube, with rounded numbers, so that a counterexample is short."""
         logs = (self.examples, self.steps, self.dimension, self.reach, self.bend)
         n, steps, d, reach, bend = (
             2.0 ** (low + u * (high - low)) for u, (low, high) in zip(place, logs, strict=False)
@@ -152,7 +152,7 @@ class SlopeFamily:
 
 
 def theorem_values(statement: Statement, case: SlopeCase) -> Mapping[str, float]:
-    """Give alpha, eta and sigma, and gamma where there is one, as the theorem prints them at a case."""
+    """Return the theorem's printed alpha, eta, sigma and, if it exists, gamma for a case."""
     values = definitions(statement, case.point)
     names = [name for name in ("alpha", "eta", "sigma", "gamma") if name in values]
     return {name: float(to_ball(to_value(values[name])).mid()) for name in names}
@@ -176,7 +176,7 @@ def run_theorem_6(statement: Statement, case: SlopeCase, seed: Seed, fault: Opti
 def run_theorem_9(
     statement: Statement, case: SlopeCase, seed: Seed, fault: OptimizerFault = NO_FAULT, *, box: bool = False
 ) -> RunMeans:
-    """Run Algorithm 2 with Theorem 9's parameters; ``box``: the noise of the box, the proof's without the factor L."""
+    """Run Algorithm 2 with Theorem 9's parameters; ``box`` selects the box's noise, which lacks the factor L."""
     values = theorem_values(statement, case)
     problem = case.problem
     ordering: Ordering = "once" if statement.reading.get("ordering") == "once" else "fresh"

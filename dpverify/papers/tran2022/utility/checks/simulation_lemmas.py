@@ -1,4 +1,4 @@
-"""Lemmas 5, 7, 11 and 12 in runs with the parameters of Theorems 6 and 9: the parts of which the theorems are made."""
+"""Check Lemmas 5, 7, 11 and 12, the parts of Theorems 6 and 9, in runs with the theorems' parameters."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ STRAIGHT = SlopeCase("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
 """T/N is a square, so that eta is rational; ``straight`` is run without noise."""
 
 QUIET = OptimizerFault("", "", noise=0.0)
-LESS = Fraction(3, 5)  # The declared size for Lemma 5: a right side that is 40% smaller.
+LESS = Fraction(3, 5)  # The declared size of the fault for Lemma 5: a right side that is 40% smaller.
 
 
 def _eta(case: SlopeCase) -> Fraction:
-    """``1/sqrt(N T)``, for a T/N that is a square."""
+    """Return ``1/sqrt(N T)``, if T/N is a square."""
     return 1 / Fraction(case.examples * math.isqrt(case.steps // case.examples))
 
 
@@ -77,7 +77,7 @@ def run_9(case: SlopeCase, seed: Seed, fault: OptimizerFault, ordering: Ordering
 
 
 def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
-    """Mean over t of Lemma 11's right side, which depends on t through (1 - alpha)^t alone."""
+    """Return the mean over t of Lemma 11's right side, which depends on t through (1 - alpha)^t alone."""
     beta = 1.0 - 1.0 / case.examples
     steps = case.steps
     fixed = {**case.point, "alpha": Fraction(1, case.examples), "eta": _eta(case)}
@@ -88,7 +88,7 @@ def _momentum_bound(statement: Statement, case: SlopeCase) -> float:
 
 
 def _noise_bound_6(statement: Statement, case: SlopeCase) -> float:
-    """Right side of Lemma 12 at Theorem 6's sigma, which does not depend on t."""
+    """Return the right side of Lemma 12 at Theorem 6's sigma, which does not depend on t."""
     depth = levels(case.steps)
     parameters = {
         "alpha": Fraction(1, case.examples),
@@ -101,7 +101,7 @@ def _noise_bound_6(statement: Statement, case: SlopeCase) -> float:
 
 
 def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
-    """Right side of Lemma 7 at Theorem 9's epsilon, which does not depend on t."""
+    """Return the right side of Lemma 7 at Theorem 9's epsilon, which does not depend on t."""
     parameters = {
         "alpha": Fraction(1, case.examples),
         "eta": _eta(case),
@@ -112,7 +112,7 @@ def _noise_bound_9(statement: Statement, case: SlopeCase) -> float:
 
 
 def _twice(bound: Callable[[Statement, SlopeCase], float]) -> Callable[[Statement, SlopeCase], float]:
-    """Where values are cut off: cutting off lowers the mean, so the limit stays valid."""
+    """Return twice a bound, the limit at which values are clipped; clipping lowers the mean, so the test is valid."""
     return lambda statement, case: 2.0 * bound(statement, case)
 
 
@@ -124,7 +124,7 @@ def _runs_of_lemma_5(budget: Budget) -> Iterable[dict[str, int]]:
 def _descends(
     fault: OptimizerFault = NO_FAULT, factor: Fraction = Fraction(1)
 ) -> Callable[[Point, Statement], Outcome]:
-    """Lemma 5 on one run, with that run's drop and errors: it holds for every run, not only on average."""
+    """Return Lemma 5's rule for a run with that run's drop and errors: it holds for every run, not only on average."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         case = (STRAIGHT, NOISY, ANTIPODES)[int(point["problem"])]
@@ -148,7 +148,7 @@ def _descends(
 
 
 def _apart(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault, ordering: Ordering) -> float:
-    """Mean distance of m^_t from m_t."""
+    """Return the mean distance of m^_t from m_t."""
     return run_9(case, seed, fault, ordering).noise
 
 

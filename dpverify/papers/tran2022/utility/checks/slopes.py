@@ -1,8 +1,9 @@
-"""Exponents of Theorems 6 and 9 in N, d and epsilon from simulation, with intervals, beside those of the bounds.
+"""Exponents of Theorems 6 and 9 in N, d and epsilon, from simulation with intervals and from the bounds.
 
-Runs at G = L = R = 1 on identical examples, slope s = c sqrt(N/T) down to the distance D with s D + s^2/2 = 1. The mean
-gradient is largest where noise lets about half of the runs through: c = 2.5 for Algorithm 1, about 24 for Algorithm 2,
-whose runs differ much there, so that 8 is taken (NOTES_utility_simulation.md).
+Runs have G = L = R = 1 and identical examples, with the slope s = c sqrt(N/T) down to the distance D with
+``s D + s^2/2 = 1``. The mean gradient is largest where the noise lets about half of the runs leave the slope: c = 2.5
+for Algorithm 1 and about 24 for Algorithm 2. Runs of Algorithm 2 differ much at 24, so c = 8 is used
+(NOTES_utility_simulation.md).
 """
 
 from __future__ import annotations
@@ -26,39 +27,39 @@ from dpverify.papers.tran2022.algorithms.scales import proof_scales
 from dpverify.papers.tran2022.algorithms.slope_runs import reduced_slope_run, slope_run
 from dpverify.problems.worst_slope import Slope
 
-DELTA: Final = 1e-6  # The delta of a Cell, if nothing else is said.
+DELTA: Final = 1e-6  # The default delta of a Cell.
 
 STEEPNESS: Final[Mapping[Theorem, float]] = {"theorem-6": 2.5, "theorem-9": 8.0}  # c.
 
 
 @dataclass(frozen=True)
 class Size:
-    """Where a theorem is simulated; delta = 10^-6."""
+    """Size of a simulation of a theorem, with delta = 10^-6."""
 
     examples: int  # N
     dimension: int = 1  # d
-    epsilon: float = 10.0  # privacy asked for
+    epsilon: float = 10.0  # requested privacy
 
     @property
     def cell(self) -> Cell:
-        """The same without N."""
+        """The cell with this d and epsilon."""
         return Cell(self.dimension, self.epsilon)
 
     def steps(self, theorem: Theorem) -> int:
-        """Printed T, rounded down."""
+        """Return the printed T, rounded down."""
         return steps_of(theorem, self.examples, self.cell)
 
     def unit(self, theorem: Theorem) -> float:
-        """``sqrt(N/T)``: the rate that is claimed, with its logarithms."""
+        """Return ``sqrt(N/T)``, the claimed rate with its logarithms."""
         return math.sqrt(self.examples / self.steps(theorem))
 
     def bound(self, theorem: Theorem) -> float:
-        """Right side of the corrected theorem at G = L = R = 1."""
+        """Return the right side of the corrected theorem at G = L = R = 1."""
         return sum(corrected_parts(theorem, self.examples, self.cell))
 
 
 def worst_slope(theorem: Theorem, size: Size) -> Slope:
-    """Make the problem of a size. With G at most 1, L = 1 and R = 1."""
+    """Return the problem of a size, with G at most 1, L = 1 and R = 1."""
     slope = STEEPNESS[theorem] * size.unit(theorem)
     if slope > 1.0:
         raise ValueError(f"slope must be at most G = 1, got slope={slope:.3g} at {size}.")
@@ -83,7 +84,7 @@ def mean_gradient(theorem: Theorem, size: Size, seed: Seed) -> float:
 
 
 def seconds(theorem: Theorem, size: Size) -> float:
-    """Core seconds of one run: measured, and a fifth more."""
+    """Return the core seconds of one run: a measured value plus a fifth."""
     nanoseconds = 12.0 + 5.0 * size.dimension if theorem == "theorem-6" else 600.0 + 30.0 * size.dimension
     return 1e-9 * nanoseconds * size.steps(theorem)
 
@@ -98,7 +99,7 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
 
 
 def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Vector]) -> str:
-    """Say which term of the bound dominates at the largest N, and how far the bound is above the runs."""
+    """Return a text: the dominant term of the bound at the largest N, and the ratio of bound and runs."""
     largest = sweeps["N"][-1]
     noise_free, noise = corrected_parts(theorem, largest.examples, largest.cell)
     last = 2.0 / np.sqrt(2 * largest.examples - 1) if theorem == "theorem-6" else 0.0
@@ -153,7 +154,7 @@ SWEEPS_9: dict[str, dict[str, Sequence[Size]]] = {
 
 
 def simulated(theorem: Theorem) -> Simulated[Size]:
-    """Make what a check of a theorem runs."""
+    """Return the settings of the simulations for a theorem's check."""
     return Simulated(
         measure=partial(mean_gradient, theorem),
         seconds=partial(seconds, theorem),

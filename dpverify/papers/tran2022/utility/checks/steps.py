@@ -1,4 +1,4 @@
-"""The lines of the proofs of Lemma 5 and of Theorems 6 and 9, and the conditions that they use, each on its own."""
+"""Check the lines of the proofs of Lemma 5 and of Theorems 6 and 9, and the conditions that they use, one by one."""
 
 from __future__ import annotations
 
@@ -145,18 +145,18 @@ IDENTITIES = ("theorem-6-display-alpha", "theorem-9-display-t")
 
 
 def _line(point: Point, statement: Statement) -> Outcome:
-    """Both sides of a line at a point."""
+    """Decide a line at a point and return both sides."""
     left, right = evaluate_statement(statement, point)
     return Outcome(decide_statement(statement, point), left, right)
 
 
 def _left_twice(point: Point, statement: Statement) -> Outcome:
-    """The line with its left side on the right, too."""
+    """Decide the line with its left side on both sides."""
     return _line(point, replace(statement, rhs=statement.lhs))
 
 
 def _points(claim: str) -> Callable[[Budget], list[dict[str, Any]]]:
-    """Corners of a claim, with the symbols that it has."""
+    """Return the points of a claim: the failing corners, with the symbols of the claim."""
     return lambda _: [{name: at[name] for name in SYMBOLS[claim]} for at in FAILING]
 
 
@@ -208,7 +208,7 @@ def _alignment(point: Point, statement: Statement) -> Exact:
 
 
 def parabola(point: Point) -> Witness:
-    """L v^2/2, as far as a step of length eta goes."""
+    """Return the loss L v^2/2, up to the length eta of a step."""
     eta = point["eta"]
     L = point["L"]
     return Witness({LineLoss(((-eta, -L * eta), (eta, L * eta))): 1})
@@ -229,12 +229,12 @@ def _mean(point: Point, statement: Statement) -> Exact:
 
 
 def _lengths(_: Budget) -> Iterable[dict[str, Any]]:
-    """|g| = 1, |e| at the ends of its range and between."""
+    """Return |e| at the ends of its range and between, for |g| = 1."""
     return ({"error_norm": Fraction(k, 8)} for k in range(5))
 
 
 def _length_between(point: Point, half: Fraction) -> Outcome:
-    """|g + e| runs from 1 - |e| to 1 + |e|, for |g| = 1."""
+    """Test the range of |g + e|, from 1 - |e| to 1 + |e|, for |g| = 1."""
     e = point["error_norm"]
     return Outcome(half <= 1 - e and 1 + e <= 2 - half, 1 - e, half, "the smallest |g + e|, for |g| = 1")
 

@@ -1,6 +1,6 @@
-"""Theorems 6 and 9: counterexamples that no noise and no order helps, corrections with what they cite, vacuity.
+"""Check Theorems 6 and 9: counterexamples for every noise and order, derivations of the corrections, vacuity.
 
-The counterexamples run on slopes that end in a plain or a valley.
+The counterexamples are runs on slopes that end in a plain or a valley.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from dpverify.symbolic.exact.evaluate import definitions
 from dpverify.symbolic.exact.numbers import Exact, to_ball, to_value
 
 ZERO = Fraction(0)
-ALMOST = 1 - Fraction(1, 10**9)  # What is lost by rounding the steepest slope down
+ALMOST = 1 - Fraction(1, 10**9)  # Factor by which the steepest slope is rounded down
 
 
 def slope_of(point: Point) -> Witness:
-    """Make the losses of ``problems.worst_slope`` from their numbers, which the counterexample of a run has."""
+    """Return the losses of ``problems.worst_slope`` from their parameters, which are part of a counterexample."""
     start = point["slope"]
     end = -point["rise"]
     fall = -point["fall"]
@@ -45,7 +45,7 @@ def slope_of(point: Point) -> Witness:
 
 
 def steepest_slope(point: Point) -> Witness:
-    """Make the steepest loss with the gap R that T - 1 steps of length 1/sqrt(N T) cannot leave; then a plain."""
+    """Return the steepest slope, of gap R and with a plain at its end, that T - 1 steps of 1/sqrt(N T) cannot leave."""
     n = int(point["N"])
     steps = int(point["T"])
     way = (arb(steps - 1) / (arb(n) * steps).sqrt()).upper()
@@ -68,7 +68,7 @@ CHECKS = PaperChecks("tran2022", __name__, BOUNDED)
 
 
 def _travel(point: Point, statement: Statement) -> Exact:
-    """Gradient on the ramp that T - 1 steps cannot leave."""
+    """Return the gradient on the ramp that T - 1 steps cannot leave."""
     n = int(point["N"])
     steps = int(point["T"])
     distance = (steps - 1) / (arb(n) * steps).sqrt()
@@ -76,7 +76,7 @@ def _travel(point: Point, statement: Statement) -> Exact:
 
 
 def _travel_or_noise(point: Point, statement: Statement) -> Exact:
-    """The better of the ramp and, in one dimension, the walk whose steps the noise decides."""
+    """Return the larger gradient of the ramp and, in one dimension, of the walk whose direction the noise decides."""
     least = _travel(point, statement)
     n = int(point["N"])
     steps = int(point["T"])
@@ -89,7 +89,7 @@ def _travel_or_noise(point: Point, statement: Statement) -> Exact:
 
 
 def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str, Any]:
-    """Make a run whose steps reach a distance of sqrt(T/N), with L the slope over it, and R just enough."""
+    """Return a run whose steps reach a distance of sqrt(T/N), with L the slope over that distance, and the least R."""
     slope = Fraction(lipschitz)
     way = Fraction(steps, n)
     root = Fraction(last_that(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
@@ -114,7 +114,7 @@ NOISY: list[dict[str, Any]] = [
 
 
 def _grid(first: int, last: int, of: str) -> Iterable[dict[str, Any]]:
-    """Runs at epsilon = 1, delta = 10^-6, G = L = R = 1, with the printed T."""
+    """Yield runs at epsilon = 1, delta = 10^-6, G = L = R = 1, with the printed T."""
     epsilon = Fraction(1)
     delta = Fraction(1, 10**6)
     for power in range(first, last + 1):

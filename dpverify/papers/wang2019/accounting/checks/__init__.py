@@ -1,1 +1,1 @@
-"""Where the paper's words, the printed noise and the accountant meet."""
+"""Checks of the paper's privacy statements and the printed noise against the accountant."""

@@ -1,4 +1,4 @@
-"""Both ends of epsilon at the settings of section 6.1: of the printed noises, and of the least that is certified."""
+"""Check both bounds on epsilon at the settings of section 6.1, for the printed and the least certified noise."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dpverify.privacy.participation import Bounds
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-CLOSE = 1.25  # upper over lower end
+CLOSE = 1.25  # largest ratio of upper and lower bound
 PASSES = {(32561, "1/5"): 4, (32561, "1/2"): 5, (49990, "1/5"): 5, (49990, "1/2"): 5}  # of Tables 2 and 3
 BATCHES = (50, 100, 200)
 ENDS = ("box", "theorem", "needed")
 
 
 def _settings(budget: Budget) -> Iterator[PointLike]:
-    """All twelve, or the first and the last of them."""
+    """Yield all twelve settings, or the first and the last of them in a smoke run."""
     points: list[PointLike] = [
         {"n": n, "b": b, "epsilon": epsilon, "delta": "1/100000"} for n, epsilon in PASSES for b in BATCHES
     ]
@@ -36,7 +36,7 @@ def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
 
 @lru_cache(maxsize=64)
 def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: float = 1.0) -> dict[str, Bounds]:
-    """Both ends of epsilon of each noise, of the printed ones times ``factor``."""
+    """Return both bounds on epsilon for each noise; the printed noises are multiplied by ``factor``."""
     run = _run(n, batch, epsilon)
     e = float(epsilon)
     d = float(delta)
@@ -46,7 +46,7 @@ def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: floa
 
 
 def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
-    """Whether each noise gives epsilon from above, and both ends are close; ``tracked``: the upper one as tracked."""
+    """Return the rule that each noise gives epsilon, by close bounds; ``tracked`` replaces the upper by the paper's."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         target_epsilon = point["epsilon"]
@@ -62,7 +62,7 @@ def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
 
 
 def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
-    """The figure: both ends of epsilon at each setting, in the order of the settings."""
+    """Return the figure: both bounds on epsilon at each setting, in the order of the settings."""
     if context.budget.name == "smoke":
         return {}
     points = [(n, Fraction(epsilon), b) for n, epsilon in PASSES for b in BATCHES]

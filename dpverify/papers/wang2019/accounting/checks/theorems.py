@@ -1,4 +1,4 @@
-"""Theorems 4.1 and 5.1 as statements on (epsilon, delta), and what section 6.1 could track by Lemmas 3.7 and 3.9."""
+"""Check Theorems 4.1 and 5.1 for (epsilon, delta), and what section 6.1 can track by Lemmas 3.7 and 3.9."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ CHECKS = PaperChecks("wang2019", __name__)
 
 
 def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
-    """Delta with the printed noise, by composing the whole privacy loss; each party draws b/m examples.
+    """Return the left side: delta with the printed noise by composition of privacy losses, if each party draws b/m.
 
-    From above, or what one data set attains: all gradients are -G but that of one example, +G or -G.
+    It is an upper bound, or, if ``attained``, the delta of one data set: all gradients are -G but that of one example,
+    which is +G or -G.
     """
 
     def lhs(point: Point, statement: Statement) -> Fraction:
@@ -43,7 +44,7 @@ def _accounted(factor: float = 1.0, *, attained: bool = False) -> LeftSide:
 
 
 def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Fraction(1)) -> arb:
-    """Delta for an example that is in every batch, exactly: all releases are Gaussian."""
+    """Return the exact delta of an example that is in every batch: all releases are Gaussian."""
     noise = definitions(statement, point)
     later = ball(((1 - point["gamma"]) * point["zeta"] + point["gamma"] * point["G"]) / point["b"]) ** 2
     first = ball(point["G"] / point["b_0"]) ** 2
@@ -52,7 +53,7 @@ def _always_drawn(point: Point, statement: Statement, *, factor: Fraction = Frac
 
 
 def _whole(budget: Budget) -> Iterator[PointLike]:
-    """Points inside the conditions, of one data set; G is half of b, so that noise is in units of the sensitivity."""
+    """Yield points inside the conditions, for one data set; G = b, so the noise is in units of half the sensitivity."""
     inside = (
         (900, 30, 1200, 12, "1/10"),
         (32561, 50, 130_000, 8, "1e-5"),
@@ -89,7 +90,7 @@ def _parties(budget: Budget) -> Iterator[PointLike]:
 
 
 def _small_units(budget: Budget) -> Iterator[PointLike]:
-    """Points inside the printed conditions of Theorem 5.1, at orders which only its sigma^2, with G large, allows."""
+    """Yield points inside Theorem 5.1's printed conditions, at orders allowed only by its sigma^2 with a large G."""
     for n, b, T, epsilon, delta, beta in (
         (10_000, 50, 4, "1/5", "1e-6", "1/5"),
         (40_000, 200, 4, "1/5", "1e-5", "17/100"),
@@ -111,7 +112,7 @@ def _small_units(budget: Budget) -> Iterator[PointLike]:
 
 
 def _greedy(budget: Budget) -> Iterator[PointLike]:
-    """One party's examples are in every batch, all others give one each, b = n_party + m - 1."""
+    """Yield batches with all examples of one party and one example of each other party: b = n_party + m - 1."""
     for m, size in ((50, 51), (200, 60)):
         n = m * size
         b = size + m - 1
@@ -132,7 +133,7 @@ def _greedy(budget: Budget) -> Iterator[PointLike]:
 
 
 def _large_batches(budget: Budget) -> Iterator[PointLike]:
-    """Batches that are just large enough to hide examples which are in all of them."""
+    """Yield points with batches just large enough to hide examples that are in all of them."""
     for m, size, b, T in ((3, 100, 120, 20), (5, 2000, 3790, 400), (2, 50, 54, 1)):
         for epsilon, delta in ((1, "1e-5"), (8, "1/100"), ("1/10", "1e-6")):
             yield {
@@ -161,10 +162,10 @@ def _settings(budget: Budget) -> Iterator[PointLike]:
 
 
 def trackable(part: Fraction = Fraction(1)) -> Rule:
-    """Whether some noise and order satisfy Lemma 3.7 at this part of the batch, and give epsilon by Lemma 3.9.
+    """Return the rule: some noise and order satisfy Lemma 3.7 at this part of the batch, and give epsilon by Lemma 3.9.
 
-    Lemma 3.9 needs alpha - 1 > log(1/delta)/epsilon. As log(y) <= y/e, 2 s log(1/(tau alpha (1 + s)))/3 is at most
-    2/(3 e tau alpha), whatever s is. So tau alpha (alpha - 1) <= 2/(3 e) is needed, and alpha makes its left side grow.
+    Lemma 3.9 needs alpha - 1 > log(1/delta)/epsilon. Because log(y) <= y/e, 2 s log(1/(tau alpha (1 + s)))/3 is at most
+    2/(3 e tau alpha) for every s. So tau alpha (alpha - 1) <= 2/(3 e) is needed, and its left side grows with alpha.
     """
 
     def holds(point: Point, statement: Statement) -> Outcome:
@@ -183,7 +184,7 @@ NETWORKS = (  # section 6.2: n, batches, epsilons
 
 
 def _region(_: Context) -> dict[str, dict[str, list[float]]]:
-    """The figure: where the conditions can hold, and the settings of section 6."""
+    """Return the figure: the region in which the conditions can hold, and the settings of section 6."""
     all_of_them = ((32561, (50, 100, 200), (0.2, 0.5)), (49990, (50, 100, 200), (0.2, 0.5)), *NETWORKS)
     settings = [(e, b / n) for n, batches, epsilons in all_of_them for b in batches for e in epsilons]
     x = sorted({*(0.1 * 1.1**i for i in range(60)), *(e for e, _ in settings)})
@@ -199,7 +200,7 @@ RELEASES = {
 
 
 def _is_greedy(point: Point) -> bool:
-    """Whether all batches can have all examples of one party and one example of each other party."""
+    """Test whether all batches can have all examples of one party and one example of each other party."""
     return point["b"] == point["n_party"] + point["m"] - 1
 
 

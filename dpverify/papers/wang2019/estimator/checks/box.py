@@ -1,4 +1,4 @@
-"""DP-SRM's kernel against its box: whole runs in plain arithmetic, and the law of the noise in its estimates."""
+"""Compare DP-SRM's kernel with its box: whole runs in plain arithmetic, and the law of the noise in its estimates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OFF = 1e-10
 
 # ---- the box in plain arithmetic
 
-FAULTS = (  # what is wrong with the box that is followed
+FAULTS = (  # faults in the box that the runs follow
     "the old gradient is left out",
     "gamma for 1 - gamma",
     "the noise is not carried on",
@@ -47,7 +47,7 @@ FAULTS = (  # what is wrong with the box that is followed
 
 
 def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outcome:
-    """The kernel's iterates against lines 1 to 9 of Algorithm 1, on the same batches and noise."""
+    """Compare the kernel's iterates with lines 1 to 9 of Algorithm 1, on the same batches and noise."""
     del statement
     n = int(point["n"])
     steps = int(point["T"])
@@ -92,7 +92,7 @@ Draw = Callable[[Context, np.random.Generator, Any], None]
 
 
 class NoGradients:
-    """Examples whose gradients are 0, so that an estimate is its noise."""
+    """Examples with gradients 0, for which an estimate is its noise."""
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write zeros into ``out``."""

@@ -1,4 +1,4 @@
-"""The estimate's error in parts: their sizes on the worst problems known, and the parts of the kernel's own runs."""
+"""Check the parts of the estimate's error: their sizes on the worst known problems, and in the kernel's runs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _lengths(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 
 
 def _together(parts: dict[str, ErrorPart]) -> Fraction:
-    """Bound of the whole mean square: gradients and changes of one batch may be alike."""
+    """Return the bound on the whole mean square; gradients and changes of one batch may have the same direction."""
     sampling, drift = (math.sqrt(parts[name].bound) for name in ("sampling", "drift"))
     return parts["start"].bound + Fraction(sampling + drift) ** 2 + parts["noise"].bound
 
 
 def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Statement], Outcome]:
-    """Rule for the first T steps: the parts add up to note-error's left side, and none is above its own bound."""
+    """Return the rule: for T steps the parts add up to note-error's left side, and none is above its own bound."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         T = int(point["T"])
@@ -57,7 +57,7 @@ def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Stat
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
-    """Columns of "estimate-error-parts": each part's root mean square over the steps, attained and bounded."""
+    """Return the columns of "estimate-error-parts": root mean squares of the parts per step, attained and bounded."""
     parts_by_step = [error_parts(t, RUN) for t in range(1, STEPS)]
     columns = {"x": [float(t) for t in range(1, STEPS)]}
     for name in PARTS:
@@ -71,27 +71,27 @@ def error_figure() -> dict[str, dict[str, list[float]]]:
 # ---- the kernel
 
 Gradients = Callable[[Vector, Indices], Matrix]
-# of the mean loss, and how far examples are from it
+# slope of the mean loss, and distance of the examples' slopes from it
 SLOPE = 0.5
 TEETH = 0.5
 
 
 def _opposite(w: Vector, batch: Indices) -> Matrix:
-    """Gradients 1 and -1 in turns, wherever."""
+    """Return alternating gradients 1 and -1, for every w."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = 1.0 - 2.0 * (batch % 2)
     return rows
 
 
 def _toothed(w: Vector, batch: Indices) -> Matrix:
-    """A slope, and in turns a gradient that goes up and down between -1/2 and 1/2 with curvature 1, or its opposite."""
+    """Return SLOPE plus or minus, in alternation, a zigzag gradient in [-1/2, 1/2] with curvature 1."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = SLOPE + (1.0 - 2.0 * (batch % 2)) * (abs(w[0] % (4 * TEETH) - 2 * TEETH) - TEETH)
     return rows
 
 
 def _split(point: Point, statement: Statement, *, gradients: Gradients, size: str, fault: str = "") -> Outcome:
-    """Parts of a run from its batches and noise: they add up to the kernel's error, and are as large as is said."""
+    """Test whether a run's parts, from batches and noise, add up to the kernel's error and have the stated sizes."""
     del statement
     steps = int(point["T"])
     p = RUN

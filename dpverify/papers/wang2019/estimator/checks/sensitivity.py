@@ -1,4 +1,4 @@
-"""What one example moves in the estimate of DP-SRM, measured on the kernels with what was released held fixed."""
+"""Measure the sensitivity of DP-SRM's estimate to one example on the kernels, with earlier releases held fixed."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
             length = float(np.abs(run.v[0]))
             way = np.sign(new[0] - old[0])
             moved = []
-            for sign in (1.0, -1.0):  # the example has gradient G along the step or against it, attained just there
+            for sign in (1.0, -1.0):  # the example has gradient G along the step or against it, attained exactly there
                 centres[0] = new - way * lipschitz
                 signs[0] = sign
                 out = np.empty(1)
@@ -71,12 +71,12 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
 
 @kernel
 def signed_slope(z: float, y: float) -> float:
-    """Slope of y z^2/2: what a linear model of one feature sees of a square, bent down where y is negative."""
+    """Return the slope of y z^2/2, a square in a linear model of one feature, concave where y is negative."""
     return y * z
 
 
 def _labels(examples: int, sign: float) -> Vector:
-    """Labels of two data sets that differ in the first one."""
+    """Return labels for one of two data sets that differ in the first label."""
     labels = np.ones(examples)
     labels[0] = sign
     return labels
@@ -91,7 +91,7 @@ LABELS = {"neighbour-replace-one": Property("labels of the two data sets that di
 
 
 def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[Moved]:
-    """Both kernels on a pair of examples that are longer than both clip lengths, in opposite directions."""
+    """Replay both kernels on a pair of examples that exceed both clip lengths, in opposite directions."""
     del statement
     total = recursive_sum(signed_slope)
     new = 7.0
@@ -125,7 +125,7 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
 
 
 def _random(statement: Statement, rng: np.random.Generator, *, clipped: bool) -> tuple[float, str]:
-    """How far a random pair of data sets moves an estimate, over the most that any may."""
+    """Return the movement of an estimate for a random pair of data sets, as a fraction of the largest possible one."""
     del statement
     gamma = rng.uniform(0.05, 1.0)
     zeta = rng.uniform(0.1, 3.0)

@@ -1,1 +1,1 @@
-"""Checks of section 6.1."""
+"""Checks of section 6."""

@@ -1,4 +1,4 @@
-"""What section 6 says of its methods, held against the numbers that it prints itself and against repetitions."""
+"""Compare section 6's statements on its methods with its own printed numbers and with repetitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BASELINES = ("dp-gd", "dp-agd", "rrpsgd")
 
 
 def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, but: tuple[str, ...] = ()) -> Outcome:
-    """DP-SRM's printed gradient norm, times a factor, is below that of every baseline ``but`` some on a9a."""
+    """Test whether DP-SRM's printed gradient norm, times a factor, is below every baseline's, except ``but`` on a9a."""
     del statement
     (table,) = (table for table in TABLES.values() if table.examples == point["n"])
     epsilon = float(point["epsilon"])
@@ -92,7 +92,7 @@ for repeated in ("error", "faster"):
 
 
 def _comparable(point: Point, statement: Statement, *, within: float = 2.0, but: float = 0.0) -> Outcome:
-    """The printed test errors with CNN6 differ by less than this, ``but`` at one epsilon."""
+    """Test whether the printed test errors with CNN6 differ by less than ``within``, except at epsilon ``but``."""
     del statement
     epsilon = float(point["epsilon"])
     mine, sgd_error = NETWORKS["cnn6"].errors[epsilon]

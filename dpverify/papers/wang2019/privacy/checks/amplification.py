@@ -1,6 +1,6 @@
-"""Subsampling without replacement: Lemma 3.7, Remark 3.8, and the proof in appendix C, line by line.
+"""Check subsampling without replacement: Lemma 3.7, Remark 3.8, and the proof in appendix C, line by line.
 
-Remark 3.8 is judged at integer orders, at all real orders, which Definition 3.6 has, and in its statement about the
+Remark 3.8 is checked at integer orders, at all real orders, which Definition 3.6 allows, and in its statement about the
 moments accountant.
 """
 
@@ -41,19 +41,19 @@ CORNERS: tuple[Mapping[str, int | str], ...] = (
 
 
 def _gaussian(point: Point, statement: Statement) -> Fraction:
-    """Divergence of two Gaussians as far apart as the sensitivity, which the query can be."""
+    """Return the divergence of two Gaussians as far apart as the sensitivity, which some query attains."""
     return point["alpha"] * point["Delta"] ** 2 / (2 * point["sigma"] ** 2)
 
 
 def _subsampled(point: Point, statement: Statement) -> Exact:
-    """Divergence of a pair at the whole part of the order; divergences grow with the order."""
+    """Return a pair's divergence at the integer part of the order, a lower bound as divergences grow with the order."""
     order = int(next(point[name] for name in ("alpha", "order", "whole") if name in point))
     ratio = (point["sigma"] / point.get("Delta", Fraction(1))) ** 2
     return pair_divergence(order, point["tau"], ratio) if order >= 2 else Fraction(0)
 
 
 def _printed_points(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
-    """Points inside the printed conditions: one ratio of noise to sensitivity, in larger and larger units."""
+    """Yield points inside the printed conditions: three ratios of noise to sensitivity, each in growing units."""
     for ratio in (Fraction(1), Fraction(21, 25), Fraction(2)):
         for unit in (1, 2, 3, 10):
             for alpha in (2, 9, 30, 80):
@@ -73,13 +73,13 @@ def _grid(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _inside(budget: Budget) -> Iterator[dict[str, int | str]]:
-    """Points at which the conditions of appendix C's end, and C.2, hold."""
+    """Yield points at which the conditions of appendix C's end, and C.2, hold."""
     for order, tau, sigma in ((2, "1/18", 1), (2, "1/100", 2), (3, "1/10000", 2), (20, "1/1000000", 10)):
         yield {"order": order, "tau": tau, "sigma": sigma}
 
 
 def _end_only(budget: Budget) -> Iterator[dict[str, int | str]]:
-    """Points at which alpha <= log(1/(tau (1 + sigma^2)))."""
+    """Yield points at which alpha <= log(1/(tau (1 + sigma^2)))."""
     for order, tau, sigma in ((2, "1/15", 1), (3, "1/10000", 2), (10, "1/100000", 1), (30, "1/100000000000000", 1)):
         yield {"order": order, "tau": tau, "sigma": sigma}
 
@@ -162,7 +162,7 @@ CHECKS.add(
 )
 
 
-LEAST = Fraction(7, 10)  # of sigma^2
+LEAST = Fraction(7, 10)  # least sigma^2
 PARTS = 64
 
 WHY = (
@@ -183,7 +183,7 @@ WHY = (
 
 
 def _orders(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    """Orders between the whole ones, up to near the ends of the conditions."""
+    """Yield non-integer orders (and a few integers), up to almost the limits of the conditions."""
     extra_orders = () if budget.name == "smoke" else ("7/4", "9/4", "20", "21/2")
     for alpha in (Fraction(text) for text in ("1001/1000", "5/4", "3/2", "5/2", "7/2", *extra_orders)):
         for sigma in (Fraction(text) for text in ("21/25", "1", "2", "10")):
@@ -197,14 +197,14 @@ def _pair(point: Point, statement: Statement) -> arb:
 
 
 def _cover(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    """Intervals of w = alpha - k for k = 1 and 2, and one case for all larger k."""
+    """Yield intervals of w = alpha - k for k = 1 and 2, and one case for all larger k."""
     for k in (1, 2):
         yield from ({"k": Fraction(k), "from": Fraction(i, PARTS), "to": Fraction(i + 1, PARTS)} for i in range(PARTS))
     yield {"k": Fraction(3), "from": Fraction(0), "to": Fraction(1)}
 
 
 def _at_most(constant: Fraction) -> Rule:
-    """The chord of the bounds, over tau^2 t: its largest in the interval against the least of the constant's side."""
+    """Return the rule that the chord of the bounds, over tau^2 t, is at most the constant's side on an interval."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         k, low, high = (point[name] for name in ("k", "from", "to"))
@@ -224,7 +224,7 @@ def _at_most(constant: Fraction) -> Rule:
 
 
 def _moments(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    """Whole orders up to the end of the moments accountant's condition, or 60."""
+    """Yield integer orders up to the limit of the moments accountant's condition, or 60."""
     taus = ("1/100", "1/1000000") if budget.name == "smoke" else ("1/100", "1/1000", "1/10000", "1/1000000")
     for sigma in (Fraction(text) for text in ("1", "3/2", "3", "10")):
         for tau in (Fraction(text) / sigma for text in taus):
@@ -233,7 +233,7 @@ def _moments(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _leading(factor: Fraction) -> Rule:
-    """The divergence of the worst pair of Poisson samples against a part of the leading term, without the O."""
+    """Return the rule: the worst Poisson pair's divergence is at most ``factor`` times the leading term (no O)."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         alpha, sigma, tau = (point[name] for name in ("alpha", "sigma", "tau"))

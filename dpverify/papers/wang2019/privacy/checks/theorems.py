@@ -1,4 +1,4 @@
-"""Theorems 4.1 and 5.1: the noise of Algorithms 1 and 2, the conditions, the proof of Theorem 4.1, and its lemmas.
+"""Check Theorems 4.1 and 5.1: the noise of Algorithms 1 and 2, the conditions, Theorem 4.1's proof, and its lemmas.
 
 The lemmas are 3.9, the conversion from Renyi to (epsilon, delta), and B.1, the composition.
 """
@@ -54,7 +54,7 @@ ALGEBRA = "around one point; a derivation decides where the two sides are equal"
 
 
 def points_at(names: str, *changes: Values, base: Values = POINT) -> Callable[[Budget], list[Values]]:
-    """Make the points of a claim's symbols: a base, and others with some of its values changed, each of them once."""
+    """Return the distinct points of a claim's symbols: a base with some of its values changed."""
     symbol_names = names.split()
     points = [{name: (base | change)[name] for name in symbol_names} for change in changes]
     return lambda _: [point for place, point in enumerate(points) if point not in points[:place]]
@@ -132,7 +132,7 @@ LAWS = tuple(Fraction(text) for text in ("1/100", "1/5", "1/2", "9/10"))
 
 
 def _gaussian_delta(point: Point, statement: Statement) -> Exact:
-    """Exact delta of the Gaussian mechanism whose divergence of order alpha is rho."""
+    """Return the exact delta of the Gaussian mechanism whose divergence of order alpha is rho."""
     if point["rho"] == 0:
         return Fraction(0)
     mu = (2 * ball(point["rho"]) / ball(point["alpha"])).sqrt()

@@ -1,1 +1,1 @@
-"""Where the paper's words and the algebra of wang2019 meet."""
+"""Checks of wang2019's statements on utility."""

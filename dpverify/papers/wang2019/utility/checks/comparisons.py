@@ -1,7 +1,7 @@
-"""Orders, comparisons, conditions and printed numbers: abstract, sections 1, 2 and 5.1, Tables 1 to 6, Appendix A.
+"""Check orders, comparisons and printed numbers: abstract, sections 1, 2 and 5.1, Tables 1 to 6, Appendix A.
 
-The checks also judge what Theorem 4.4 chooses, Remark 4.2 and the grids of section 6, and compare what a box, a table
-or a sentence states with what another place of the paper promises or needs.
+The checks also cover Theorem 4.4's choices, Remark 4.2 and the grids of section 6. They compare a statement of a box, a
+table or a sentence with a promise or a requirement elsewhere in the paper.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ MILLION = 10**6
 
 
 def points_at(point: Values, letters: str) -> Callable[[Budget], list[Values]]:
-    """Make one point of a claim's symbols."""
+    """Return the points of a check: one point with the symbols of a claim."""
     return lambda _: [{name: point[name] for name in letters.split()}]
 
 
 def _outgrown(
     point: Point, statement: Statement, *, slower: Fraction = Fraction(0), power: Fraction = Fraction(1)
 ) -> Outcome:
-    """The left side of an order against a million times a power of the right one, and a power of n times that."""
+    """Test whether the left side of an order exceeds a million times a power of the right side and a power of n."""
     left, right = evaluate_statement(statement, point)
     if left is None:
         raise ValueError(f"{statement.key} must have a formula on its left.")

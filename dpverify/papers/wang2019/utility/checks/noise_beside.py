@@ -1,4 +1,4 @@
-"""The noise of DP-SRM beside DP-SGD's at as many gradients: by the exact law, by proofs, and at equal true privacy."""
+"""Compare DP-SRM's noise with DP-SGD's at equally many gradients: exact law, proofs, and equal true privacy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Law: TypeAlias = Callable[[int, float, float, float], Matrix]
 
 
 def _points(letter: str) -> Callable[[Budget], list[PointLike]]:
-    """Both ends of T or t, and weights from hardly any memory to a long one; zeta up to gamma G."""
+    """Return points with small and large T or t, weights from almost no memory to a long one, zeta up to gamma G."""
     weights: list[PointLike] = [
         {"gamma": gamma, "G": 3, "zeta": Fraction(3, 1) * Fraction(gamma) / divisor, letter: last}
         for gamma in ("1", "1/2", "1/100")
@@ -37,7 +37,7 @@ def _points(letter: str) -> Callable[[Budget], list[PointLike]]:
 
 
 def _as_recursion(point: Point, statement: Statement, *, law: Law = noise_covariance) -> Outcome:
-    """Hold the formula against the covariance of the recursion: of the last estimate, or of all of them added up."""
+    """Compare the formula with the covariance of the recursion, for the last estimate or the sum of all estimates."""
     gamma, zeta, G = (float(point[name]) for name in ("gamma", "zeta", "G"))
     steps = int(point["T"]) if "T" in point else int(point["t"]) + 1
     covariance = law(steps, gamma, G, gamma * G + (1.0 - gamma) * zeta)
@@ -48,13 +48,13 @@ def _as_recursion(point: Point, statement: Statement, *, law: Law = noise_covari
 
 
 def _independent(steps: int, gamma: float, std_0: float, std: float) -> Matrix:
-    """A wrong law: what was released is not carried on."""
+    """Return a wrong law: earlier noise is not carried on."""
     del gamma
     return np.diag(np.array([std_0**2] + [std**2] * (steps - 1)))
 
 
 def _one_deviation(steps: int, gamma: float, std_0: float, std: float) -> Matrix:
-    """A wrong law: the first noise is as small as the others, but for a hundredth of it."""
+    """Return a wrong law: both deviations are too small by a hundredth."""
     return noise_covariance(steps, gamma, 0.99 * std_0, 0.99 * std)
 
 
@@ -71,7 +71,7 @@ AT_MOST = 240  # points of a line
 
 
 def _beside(context: Context) -> dict[str, dict[str, list[float]]]:
-    """Columns of "noise-beside": each with the least noise that is certified for the same epsilon and delta."""
+    """Return the columns of "noise-beside", each with the least noise certified for the same epsilon and delta."""
     if context.budget.name == "smoke":
         return {}
     n, b, T = EXAMPLES, BATCH, round(PASSES * EXAMPLES / (2 * BATCH))
@@ -82,7 +82,7 @@ def _beside(context: Context) -> dict[str, dict[str, list[float]]]:
     runs = {"srm": run("recursive", T, b), "wide": run("descent", T, 2 * b), "long": run("descent", 2 * T, b)}
     noise = {name: batch_run.deviations(needed(batch_run, EPSILON, DELTA).noise) for name, batch_run in runs.items()}
     covariance = noise_covariance(T, WEIGHT, *noise["srm"])
-    added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))  # of the first t estimates
+    added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))  # sum of the first t estimates
     steps = np.unique(np.geomspace(1, T, AT_MOST).round().astype(int))
     columns = {"x": steps.astype(float), "one-srm": np.diag(covariance)[steps - 1]}
     columns["mean-srm"] = added[steps - 1] / steps**2.0

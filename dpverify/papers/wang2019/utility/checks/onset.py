@@ -1,4 +1,4 @@
-"""From which n on the corrected Theorems 4.4 and 5.2 beat the trivial bound G: a table, a figure, and their records."""
+"""Check from which n the corrected Theorems 4.4 and 5.2 beat the trivial bound G: a table, a figure, their records."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dpverify.symbolic.exact.evaluate import evaluate_statement, requires_hold
 
 CHECKS = PaperChecks("wang2019", __name__)
 
-SHOWN = OnsetSetting(1, 1.0)  # whose bounds the figure shows over n
+SHOWN = OnsetSetting(1, 1.0)  # the cell whose bounds the figure shows over n
 CELLS = (
     *(OnsetSetting(d, epsilon) for d in (1, 100) for epsilon in (0.1, 1.0, 10.0)),
     *(SHOWN._replace(delta=delta) for delta in (1e-3, 1e-10)),
@@ -34,7 +34,7 @@ CELLS = (
 """d and epsilon together, and each of delta and L D_F/G^2 apart."""
 
 PARTIES = 10
-SCALE = 3  # G is multiplied by this, and L D_F by its square
+SCALE = 3  # factor of G in a second comparison; the factor of L D_F is its square
 DECADES = 4  # points of a line of the figure, per factor of ten
 
 Cost = Callable[[OnsetSetting], float]
@@ -46,7 +46,7 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 
 
 def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
-    """Whether the record allows an accuracy whose bound is below G at n: an accuracy of all but the largest part."""
+    """Test whether the record allows an accuracy whose bound is below G at n, by a factor of 1 - 10^-9."""
     G = Fraction(scale)
     drop = Fraction(str(cell.drop)) * scale**2
     zeta = Fraction(3, 17) * G * (1 - Fraction(1, 10**9))
@@ -77,7 +77,7 @@ def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
 
 
 def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome]:
-    """Rule for a cell; ``needed`` is the noise that is held against the onset with the needed noise."""
+    """Return the rule for a cell; ``needed`` is the cost that determines the onset with the needed noise."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         cell = OnsetSetting(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
@@ -96,7 +96,7 @@ def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcom
 
 
 def onset_figure() -> dict[str, dict[str, list[float]]]:
-    """Columns of "onset-of-drop": bounds over n at d = epsilon = 1, and the table of all onsets."""
+    """Return the columns of "onset-of-drop": bounds over n at d = epsilon = 1, and the table of all onsets."""
     first = (onsets(SHOWN).needed - 10) / 20
     last = (onsets(SHOWN).corrected + 20) / 20
     sizes = [10 ** (k / DECADES) for k in range(math.ceil(DECADES * first), math.ceil(DECADES * last) + 1)]
@@ -115,7 +115,7 @@ def onset_figure() -> dict[str, dict[str, list[float]]]:
 
 
 def onset_table() -> str:
-    """All onsets in words, for the message of the check."""
+    """Return a text of all onsets, for the message of the check."""
     rows = []
     for cell in CELLS:
         printed, needed = (f"{size(k):.2g}" for k in onsets(cell))

@@ -1,9 +1,9 @@
-"""Algorithm 1 in simulation: runs on the worst case of each term of our bound, and exponents of Theorem 4.4.
+"""Simulate Algorithm 1 on the worst case of each term of our bound, and estimate the exponents of Theorem 4.4.
 
 The terms are start, noise, sampling and curvature. Exponents of the corrected Theorem 4.4 in n, d and epsilon have
-intervals and are compared with those of its bound. These runs are at G = L = D_F = 1, the best beta, and the accuracy
-zeta that the condition on the noise allows, on identical examples: a slope of 3/2 zeta, down to a plain. There noise
-lets about half of the runs through.
+intervals and are compared with those of its bound. These runs have G = L = D_F = 1, the best beta, and the accuracy
+zeta that the condition on the noise allows. All examples are identical: a slope of 3/2 zeta, down to a plain. On this
+slope the noise lets about half of the runs reach the plain.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOUD = OptimizerFault("loud", "the noise is a hundred times as large", noise=100
 
 @dataclass(frozen=True)
 class SrmCase:
-    """A slope (``problems.worst_slope``) of smoothness 1 and the numbers of a run on it."""
+    """A slope (``problems.worst_slope``) of smoothness 1 and the parameters of a run on it."""
 
     name: str  # short: "slope"
     steps: int
@@ -45,7 +45,7 @@ class SrmCase:
     zeta: float
     variance: float = 1e-8
     dimension: int = 1
-    reach: float = 0.0  # where the slope ends, in units of the longest way of the whole run, T zeta/L
+    reach: float = 0.0  # end of the slope, in units of the largest length of the whole run, T zeta/L
     rise: float = 0.0  # r and a, with s = 1
     offset: float = 0.0
     examples: int = 64
@@ -53,7 +53,7 @@ class SrmCase:
 
     @property
     def problem(self) -> Slope:
-        """The loss."""
+        """The problem's loss."""
         drop = self.reach * self.steps * self.zeta
         return Slope(self.examples, self.dimension, 1.0, drop, 1.0, self.rise, self.offset)
 
@@ -64,7 +64,7 @@ class SrmCase:
 
     @property
     def point(self) -> Point:
-        """Values of the claim's symbols; the first batch is the later ones', and so is its noise."""
+        """Values of the claim's symbols; the first batch and its noise equal the later ones."""
         values = {name: Fraction(getattr(self, name)) for name in ("gamma", "zeta", "variance")}
         return as_point(
             {
@@ -83,7 +83,7 @@ class SrmCase:
 
     @property
     def words(self) -> str:
-        """The problem in words, for a report."""
+        """Description of the problem for a report."""
         parts = [f"down to {self.reach:g} of the way"] if self.reach else []
         parts += [f"rise {self.rise:g}"] if self.rise else []
         parts += [f"antipodal gradients {self.offset:g}"] if self.offset else []
@@ -93,12 +93,12 @@ class SrmCase:
 
     @property
     def all_words(self) -> str:
-        """The same with every parameter."""
+        """Description of the problem with every parameter."""
         return f"{self.words}, gamma = {self.gamma:g}, zeta = {self.zeta:g}, variance = {self.variance:g}"
 
 
 def _mean_gradient(statement: Statement, case: SrmCase, seed: int, fault: OptimizerFault) -> float:
-    """Mean norm of the whole gradient over the iterates of one run, of which its output is one."""
+    """Return the mean norm of the whole gradient over the iterates of one run, of which its output is one."""
     problem = case.problem
     offsets = problem.offsets
 
@@ -150,7 +150,7 @@ DELTA = 1e-6
 
 @dataclass(frozen=True)
 class AccurateSize:
-    """Where the theorem is simulated."""
+    """Size of a simulation of the theorem."""
 
     examples: int  # n
     dimension: int = 1
@@ -158,27 +158,27 @@ class AccurateSize:
 
     @property
     def cell(self) -> OnsetSetting:
-        """The same without n."""
+        """The setting of these d and epsilon."""
         return OnsetSetting(self.dimension, self.epsilon, DELTA)
 
     @property
     def bound(self) -> float:
-        """17/3 zeta."""
+        """The bound 17/3 zeta."""
         return bound(printed_cost, self.examples, self.cell)
 
     @property
     def zeta(self) -> float:
-        """The accuracy; a little more than what the condition allows."""
+        """The accuracy, slightly more than the condition allows."""
         return self.bound * 3.0 / 17.0 * (1.0 + 1e-9)
 
     @property
     def steps(self) -> int:
-        """T, the least; the batches are those of 1/zeta examples."""
+        """The least T."""
         return math.ceil(1.0 / self.zeta**2)
 
     @property
     def parameters(self) -> SrmParameters:
-        """The theorem's, with its noise."""
+        """The theorem's parameters and noise, with batches of 1/zeta examples, rounded up."""
         zeta = self.zeta
         std_0 = math.sqrt(self.steps * printed_cost(self.cell)) / self.examples
         batch = math.ceil(1.0 / zeta)
@@ -187,13 +187,13 @@ class AccurateSize:
 
 
 class Identical:
-    """Examples with one loss, whose first slope is s far out, L x nearer, and 0 from 0 on."""
+    """Examples with the same loss of the first coordinate x: its slope is x for 0 <= x <= s, and constant outside."""
 
     def __init__(self, slope: float) -> None:
         self.slope = slope
 
     def at(self, x: float) -> float:
-        """The slope."""
+        """Return the slope at x."""
         return min(max(x, 0.0), self.slope)
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
@@ -208,7 +208,7 @@ class Identical:
 
 
 def mean_gradient(size: AccurateSize, seed: int) -> float:
-    """Mean gradient over the iterates of a run, of which the output is one."""
+    """Return the mean gradient over the iterates of a run, of which the output is one."""
     problem = Identical(STEEPNESS * size.zeta)
     start = np.zeros(size.dimension)
     start[0] = 1.0 / problem.slope + 0.5 * problem.slope  # D_F = s x - s^2/2 = 1

@@ -1,7 +1,7 @@
-"""Theorems 4.4 and 5.2, as printed against their own conditions and as corrected, and the lines of their proofs.
+"""Check Theorems 4.4 and 5.2, printed and corrected, and the lines of their proofs.
 
-The corrected theorems are judged with what they rest on. Section 4.1 and the lines of B.2 are formulas: the domain of
-each is searched, and proofs.toml has proofs of them.
+The printed theorems are tested against their own conditions, the corrected ones with the statements that they use.
+Section 4.1 and the lines of B.2 are formulas: the domain of each is searched, and proofs.toml has their proofs.
 """
 
 from __future__ import annotations
@@ -66,11 +66,12 @@ DROWNED: list[dict[str, Any]] = [
 
 
 def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1)) -> Outcome:
-    """Least gradient that is left where noise drowns one slope, against a million times the rate.
+    """Compare the least gradient that remains where noise drowns one slope with a million times the rate.
 
-    All examples are one loss of the first coordinate, L x^2/2 as far as its slope is at most G. A step moves it by at
-    most zeta/L times (G + |e_1|)/|e'|, where e' is the noise of the other coordinates and e_1 the first one's: normal,
-    independent, with one deviation that is at least sigma. E 1/|e'| is at most 1/(sigma sqrt(d - 3)).
+    All examples have the same loss of the first coordinate, L x^2/2 as far as its slope is at most G. A step moves the
+    coordinate by at most zeta/L times (G + |e_1|)/|e'|, where e' is the noise of the other coordinates and e_1 that of
+    the first: normal, independent, with a common deviation of at least sigma. E 1/|e'| is at most 1/(sigma
+    sqrt(d - 3)).
     """
     values = {name: ball(value) for name, value in definitions(statement, point, precision=512).items()}
     start = (2 * ball(point["L"] * point["gap"])).sqrt()
@@ -83,7 +84,7 @@ def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1
 
 
 def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:
-    """The point with the printed choices for n examples, rounded up: T = 4 L D_F/zeta^2, b and b_0."""
+    """Return the point with the printed choices for n examples, rounded up: T = 4 L D_F/zeta^2, b and b_0."""
     with working_precision(512):
         G = ball(point["G"])
         drop = ball(point["L"] * point["gap"])
@@ -133,7 +134,7 @@ def _samples(budget: Budget) -> Iterator[dict[str, Any]]:
 
 
 def _sampled_mean_square(point: Point, statement: Statement) -> Exact:
-    """Average over all subsets, exactly, for numbers that add up to 0: equal steps, one against all, or halves."""
+    """Return the exact average over all subsets, for numbers of sum 0: equal steps, one against all, or halves."""
     del statement
     n = int(point["n"])
     b = int(point["b"])

@@ -1,4 +1,4 @@
-"""Corrected Theorems 4.4 and 5.2 in runs at their own parameters, on problems that are hard for one term each."""
+"""Check the corrected Theorems 4.4 and 5.2 in runs at their parameters, on problems that are hard for one term."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ DELTA = Fraction(1, 10**5)
 
 @dataclass(frozen=True)
 class Ramp:
-    """Slope s down to a plain, or to a rise of r, in the first coordinate; G = 1, and losses that cancel pairwise."""
+    """Slope s down to a plain, or to a rise of r, in the first coordinate; G = 1; deviations cancel pairwise."""
 
     name: str
-    slope: Fraction = Fraction(1)  # s, and r
+    slope: Fraction = Fraction(1)  # s, then r
     rise: Fraction = Fraction(0)
     start: Fraction = Fraction(1)  # first coordinate of theta^0; from s/L_0 on the slope is s
     bend: Fraction = Fraction(2)  # L_0, of the mean loss
-    wave: Fraction = Fraction(0)  # L - L_0; slopes are off the mean's by (1 - s) cos(wave x/(1 - s))
+    wave: Fraction = Fraction(0)  # L - L_0; slopes differ from the mean's by (1 - s) cos(wave x/(1 - s))
     zeta: Fraction = Fraction(1, 10)
     dimension: int = 1
     parties: int = 1
 
     @property
     def gap(self) -> Fraction:
-        """F(theta^0) less the least F."""
+        """F(theta^0) minus the least F."""
         return self.slope * self.start - self.slope**2 / (2 * self.bend)
 
     @property
@@ -54,7 +54,7 @@ class Ramp:
 
     @property
     def examples(self) -> int:
-        """The least n that the condition on the noise allows, or a few more so that parties have equally many."""
+        """The least n that the condition on the noise allows, rounded up so that all parties have equally many."""
         alpha = math.log(1 / DELTA) / (1 - float(BETA)) + 1
         drop = float(self.smoothness * self.gap)
         least = math.sqrt(14 * self.dimension * alpha * (2 * drop + 3) / (float(BETA) * float(self.zeta) ** 3))
@@ -85,22 +85,22 @@ class Ramp:
 
     @property
     def words(self) -> str:
-        """The problem in words."""
+        """Description of the problem."""
         differ = f", slopes that differ by {2 * (1 - self.slope)}" if self.slope < 1 else ""
         return f"{self.name} (d = {self.dimension}): slope {self.slope} from {self.start}, rise {self.rise}{differ}"
 
     @property
     def all_words(self) -> str:
-        """The same with curvature, accuracy and parties."""
+        """Description of the problem with curvature, accuracy and parties."""
         return f"{self.words}, L = {self.bend} + {self.wave}, zeta = {self.zeta}, m = {self.parties}"
 
     def mean_slope(self, x: float) -> float:
-        """First coordinate of the gradient of F; the others are 0."""
+        """Return the first coordinate of the gradient of F; the others are 0."""
         return max(-float(self.rise), min(float(self.slope), float(self.bend) * x))
 
 
 class RampOracle:
-    """Means over batches of a ramp's gradients: every other example is the mean loss and more, the rest it and less."""
+    """Batch means of a ramp's gradients: examples add a deviation to the mean loss, with alternating sign."""
 
     def __init__(self, ramp: Ramp) -> None:
         self._ramp, self._apart, self._wave = ramp, 1.0 - float(ramp.slope), float(ramp.wave)
@@ -122,7 +122,7 @@ class RampOracle:
 
 
 def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
-    """Mean over all T iterates, one of which is the output, of the norm of the gradient of F."""
+    """Return the mean norm of the gradient of F over all T iterates, one of which is the output."""
     point = case.point
     start = np.zeros(case.dimension)
     if requires_hold(statement, point) is not True:
@@ -151,7 +151,7 @@ def _mean_gradient(statement: Statement, case: Ramp, seed: int, fault: Optimizer
 
 
 class _Uphill(RampOracle):
-    """The same with the sign of every gradient turned."""
+    """A ramp's oracle with the sign of every gradient reversed."""
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
         super().change(new, old, batch, gamma, out)

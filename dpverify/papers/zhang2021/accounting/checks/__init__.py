@@ -1,1 +1,1 @@
-"""Where the constants that we name meet the accountant."""
+"""Checks of the proved constants against the accountant."""

@@ -1,4 +1,4 @@
-"""The amended Theorems 2.1 and 3.1: one c_2 for their region, by the proof's last line and by the accountant."""
+"""Check the amended Theorems 2.1 and 3.1: one c_2 for their region, by the proof's last line and by the accountant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpverify.symbolic.exact.numbers import ball
 
 CHECKS = PaperChecks("zhang2021", __name__)
 
-PIECES = 100  # of the range of q
+PIECES = 100  # number of pieces of the range of q
 WHY = (
     "these pieces cover all q in (0, 1]; T, epsilon and delta enter through the two conditions alone, by the argument "
     "at the head of zhang2021/accounting/constants.py"
@@ -29,7 +29,7 @@ def _rates(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _proved(constant: Fraction, sampling: Sampling) -> Rule:
-    """Whether the proof gives the promised epsilon for every q of a piece."""
+    """Return the rule that the proof gives the promised epsilon for every q of a piece."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         part = needed(constant, ball(point["from"]).union(ball(point["to"])), sampling)
@@ -39,7 +39,7 @@ def _proved(constant: Fraction, sampling: Sampling) -> Rule:
 
 
 def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
-    """Epsilon as large as it may be, or a tenth of that, with the fewest steps that it allows, and 20 times these."""
+    """Yield the largest allowed epsilon and a tenth of it, with the fewest steps it allows, and 20 times as many."""
     rates = ["1", "1/10"]
     deltas = ["1/10", "1/10000000000"]
     if budget.name != "smoke":
@@ -56,7 +56,7 @@ def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _enough(constant: Fraction, sampling: Sampling) -> Rule:
-    """Delta at the promised epsilon, by the accountant: the noise is enough, or certainly not, or nobody knows."""
+    """Return the rule that the accountant confirms delta at the promised epsilon, refutes it, or leaves it open."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         q, epsilon, delta = (float(point[name]) for name in ("q", "epsilon", "delta"))
@@ -69,7 +69,7 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
 
 
 def _needed(constant: Fraction, sampling: Sampling, context: Context) -> dict[str, dict[str, list[float]]]:
-    """The figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the region of the one constant."""
+    """Return the figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the constant's region."""
     if context.budget.name == "smoke":
         return {}
     rate = 0.1

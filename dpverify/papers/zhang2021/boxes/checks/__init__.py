@@ -1,1 +1,1 @@
-"""Where the implementation meets the boxes of Algorithms 1 and 2."""
+"""Checks of the implementation against the boxes of Algorithms 1 and 2."""

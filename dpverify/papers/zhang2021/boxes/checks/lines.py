@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2, line by line, of the implementation: what a stage begins with, momentum, noise and output."""
+"""Check the implementation against the lines of Algorithms 1 and 2: a stage's start, momentum, noise and output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONSTANT = ExampleGradients(lambda w, batch: np.ones((len(batch), len(w))))
 
 
 def _moves(stages: tuple[Stage, ...], rho: Fraction) -> list[float]:
-    """How far each step goes against the gradient 1; the last iterates are handed on."""
+    """Return the lengths of the steps against the gradient 1; each stage's result is its last iterate."""
     schedule = StageSchedule(stages, N, float(rho), hand_on="last")
     run = StagedDescent(CONSTANT, N, np.zeros(1), schedule, keep=True)
     run.advance()
@@ -34,7 +34,7 @@ def _moves(stages: tuple[Stage, ...], rho: Fraction) -> list[float]:
 
 
 def _expected(K: int, T_0: int, t_0: int, rho: Fraction, carried: bool, halved: bool) -> list[float]:
-    """The same from the boxes: in a stage v = eta + rho_t v, and v = 0 before t = 1 unless it is carried."""
+    """Return the lengths according to the boxes: v = eta + rho_t v, with v = 0 before t = 1 unless it is carried."""
     moves = []
     move = Fraction(0)
     for k in range(1, K + 1):
@@ -63,7 +63,7 @@ def _momentum(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _flat(batch: int) -> Vector:
-    """Steps of size 1 over noise of deviation 1 where every gradient is 0, by the compiled loop."""
+    """Return steps of size 1 of the compiled loop, with noise of deviation 1 and gradients 0."""
     problem = LogisticRegression(np.zeros((64, 2)), np.zeros(64), lam=0.0, radius=1.0)
     schedule = StageSchedule((Stage(DRAWS // 2, 0, 1.0),), batch, 0.0, 1.0, "last")
     run = StagedDescent(BatchGradient(problem), 64, np.zeros(2), schedule, seed=1, keep=True)
@@ -73,7 +73,7 @@ def _flat(batch: int) -> Vector:
 
 
 def _noise(point: Point, statement: Statement, *, times: float = 1.0) -> Outcome:
-    """The mean square of the draws: beyond 0.1 of its value it is with a chance below 1e-20 where pi is 1."""
+    """Test the mean square of the draws, which differs from 1 by more than 0.1 with a probability below 1e-20."""
     square = Fraction(float(np.mean(_flat(int(point["B"])) ** 2)))
     away = abs(square - Fraction(times))
     return Outcome(
@@ -86,7 +86,7 @@ def _batches(budget: Budget) -> Iterator[dict[str, int]]:
 
 
 def _output(point: Point, statement: Statement, *, hand_on: HandOn = "uniform") -> Outcome:
-    """How many runs hand on what the whole loop makes, omega_T+1, which a constant gradient makes unlike the others."""
+    """Test that no run outputs omega_T+1, the end of the whole loop, which differs from all earlier iterates."""
     steps = int(point["T"])
     last = 0
     for seed in range(200):
@@ -102,7 +102,7 @@ def _lengths(budget: Budget) -> Iterator[dict[str, int]]:
 
 
 class _Recorded:
-    """Gradients of 0, and the batches that were asked for."""
+    """An oracle with gradients 0 that records the requested batches."""
 
     def __init__(self) -> None:
         self.batches: list[tuple[int, ...]] = []
@@ -113,14 +113,14 @@ class _Recorded:
 
 
 def _drawn(n: int, size: int, reuses_batches: bool) -> list[tuple[int, ...]]:
-    """The batches of a run; ``reuses_batches``: every other step takes the batch before it again."""
+    """Return the batches of a run; with ``reuses_batches``, every second step repeats the previous batch."""
     oracle = _Recorded()
     StagedDescent(oracle, n, np.zeros(1), StageSchedule((Stage(DRAWS, 0, 1.0),), size), seed=1).advance()
     return [oracle.batches[t - t % 2] for t in range(DRAWS)] if reuses_batches else oracle.batches
 
 
 def _fresh(point: Point, statement: Statement, *, kept: bool = False, twice: bool = False) -> Outcome:
-    """How often each pair of choices came in two steps in a row, by a chi-square; ``twice``: with replacement."""
+    """Test the frequencies of pairs of consecutive batches by a chi-square; ``twice`` draws with replacement."""
     n = int(point["n"])
     size = int(point["B"])
     choices = list(combinations(range(n), size))
@@ -142,7 +142,7 @@ def _sizes(budget: Budget) -> Iterator[dict[str, int]]:
 
 
 def _steps(point: Point, statement: Statement, *, ahead: bool = False, summed: bool = False) -> Outcome:
-    """The compiled loop against its line; ``ahead``: the gradient is taken where momentum leads to."""
+    """Compare the compiled loop with its line; ``ahead`` takes the gradient at the point where momentum leads."""
     rng = np.random.default_rng(int(point["d"]))
     rho = float(point["rho"])
     eta = 0.5

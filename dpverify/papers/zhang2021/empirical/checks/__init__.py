@@ -1,1 +1,1 @@
-"""Where the rates and Theorem 3.2 meet the exact recursion and the kernel."""
+"""Checks of the rates and of Theorem 3.2 against the exact recursion and the kernel."""

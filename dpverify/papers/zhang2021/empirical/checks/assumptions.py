@@ -1,8 +1,8 @@
-"""Theorem 3.2 and what rests on it under all printed assumptions, in both readings of where these hold.
+"""Check Theorem 3.2 and its consequences under all printed assumptions, in both readings of where these hold.
 
 In the reading ``ball``, counterexamples to Theorem 3.2 that meet Assumptions 2.1 to 2.5 have the losses of
-:mod:`dpverify.problems.nonconvex_losses`, d = 1. The ball around omega^0 = w_0 has the radius r - w_0; it contains the
-minimizer 0 where w_0 <= r/2, and lies where F is the quadratic.
+:mod:`dpverify.problems.nonconvex_losses`, d = 1. The ball around omega^0 = w_0 has the radius r - w_0. It contains the
+minimizer 0 if w_0 <= r/2, and lies where F is the quadratic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def plateau_of(point: Point) -> Plateau:
 
 
 def _has_ball(point: Point) -> bool:
-    """Whether the ball around omega^0 that ends at r contains the minimizer: w_0^2 = 2 gap/a is at most r^2/4."""
+    """Test whether the ball around omega^0 that ends at r contains the minimizer: w_0^2 = 2 gap/a is at most r^2/4."""
     return 8 * point["gap"] <= point["a"] * point["r"] ** 2
 
 
@@ -52,11 +52,11 @@ PROPERTIES = {
 
 
 def lost_by_leaving(point: Point, eta: arb, start: arb, variance: arb) -> arb:
-    """Bound what runs on the quadratic contribute to its expected excess after they have left |w| <= r.
+    """Bound the contribution to the expected excess, on the quadratic, of runs after they have left |w| <= r.
 
-    Without momentum and with eta^1 a <= 1 an iterate is y + g, with |y| <= M = max(w_0, b/a), and g Gaussian with
-    a variance of at most v, the noise of all steps. Hence E w^4 <= 8 (M^4 + 3 v^2), one of all T iterates is beyond r
-    with a probability of at most 2 T exp(-(r - M)^2/(2 v)), and Cauchy and Schwarz give the rest.
+    Without momentum and with eta^1 a <= 1 an iterate is y + g, with |y| <= M = max(w_0, b/a), and g Gaussian with a
+    variance of at most v, the noise of all steps. Hence E w^4 <= 8 (M^4 + 3 v^2), and one of all T iterates is beyond r
+    with a probability of at most 2 T exp(-(r - M)^2/(2 v)). The Cauchy-Schwarz inequality gives the bound.
 
     ``eta`` is eta^0, ``start`` is w_0, ``variance`` is that of the noise of a step.
     """
@@ -75,12 +75,12 @@ def lost_by_leaving(point: Point, eta: arb, start: arb, variance: arb) -> arb:
 
 
 def escape_excess(point: Point) -> arb:
-    """Bound from below the expected excess of runs from the minimizer of plateau losses without offset.
+    """Return a lower bound on the expected excess of runs from the minimizer of plateau losses without offset.
 
-    The output is omega = W - D. D adds up the gradients, each at most a r: |D| <= K T_0 eta_0 a r =: x. Given which
-    iterates are handed on, W is Gaussian. With a probability of at least 1/2 that of the first stage is one of the last
-    T_1/2, and the variance of W at least (T_1/2 - 1) eta_1^2 pi^2 =: s^2. Then W is in [-y, y] with a probability of
-    at most 2 y/(s sqrt(2 pi)). Where |omega| >= 2 r, F = a r^2.
+    The output is omega = W - D. D adds up the gradients, each at most a r: |D| <= K T_0 eta_0 a r =: x. Given the
+    indices of the stages' results, W is Gaussian. With a probability of at least 1/2 the result of the first stage is
+    one of its last T_1/2 iterates, and the variance of W at least (T_1/2 - 1) eta_1^2 pi^2 =: s^2. Then W is in [-y, y]
+    with a probability of at most 2 y/(s sqrt(2 pi)). Where |omega| >= 2 r, F = a r^2.
     """
     a = ball(point["a"])
     r = ball(point["r"])
@@ -106,7 +106,7 @@ MILLION = 10**6
 
 
 def _constants(budget: Budget) -> Iterator[Values]:
-    """Settings of a run on constant losses, the smallest values and larger ones."""
+    """Yield settings of a run on constant losses, the smallest values and larger ones."""
     least: Values = {"K": 1, "T_0": 1, "t_0": 0, "rho": 0, "d": 1, "n": 1, "B": 1, "sigma": 0, "gap": 0}
     constants: Values = {
         "theta": 1,
@@ -136,13 +136,13 @@ def _constants(budget: Budget) -> Iterator[Values]:
 
 
 def _excess(point: Point, statement: Statement, *, curvature: Fraction = Fraction(0)) -> Exact:
-    """Excess risk of noisy runs from |omega^0| = 1 on losses of a curvature: 0 for constant losses."""
+    """Return the excess risk of noisy runs from |omega^0| = 1 on losses of a curvature: 0 for constant losses."""
     run = run_of({**point, "a": curvature}, statement, eta_of)
     return run.excess(ball(curvature) / 2, noise_of(point))
 
 
 def _local(budget: Budget) -> Iterator[Values]:
-    """Schedules at which a stage leaves most, batches add most, and short steps show the factor eta^0."""
+    """Yield schedules in which a stage reduces the excess least, batches add most, or steps are short."""
     constants: Values = {
         "t_0": 0,
         "rho": 0,
@@ -162,7 +162,7 @@ def _local(budget: Budget) -> Iterator[Values]:
 
 
 def _at_least(*parts: str) -> LeftSide:
-    """Excess risk on plateau losses from below: that on the quadratic without what runs add that have left it."""
+    """Return a lower bound on the excess on plateau losses: that on the quadratic minus the part of leaving runs."""
     on_quadratic = excess_of(*parts)
 
     def lhs(point: Point, statement: Statement) -> Exact:
@@ -175,7 +175,7 @@ def _at_least(*parts: str) -> LeftSide:
 
 
 def _rate(point: Point, *, with_data: bool) -> arb:
-    """The rate of Theorem 3.2, or that of Theorem 3.4, which has a case without privacy."""
+    """Return the rate of Theorem 3.2, or that of Theorem 3.4, which has a case without privacy."""
     size = point["theta"] ** 2 * point["mu"] * point["n"] ** 2 * point["epsilon"] ** 2
     empirical = ball(point["d"] * point["L"] ** 2 / size) * -ball(point["delta"]).log()
     data = (1 / ball(point["theta"] * point["mu"] * point["n"])).sqrt()
@@ -183,21 +183,21 @@ def _rate(point: Point, *, with_data: bool) -> arb:
 
 
 def _escapes(point: Point, statement: Statement, *, with_data: bool, share: int = 1) -> Outcome:
-    """Excess risk of runs that leave the ball against a million times the rate."""
+    """Compare the excess risk of runs that leave the ball with a million times the rate."""
     left = escape_excess(point) / share
     right = MILLION * _rate(point, with_data=with_data)
     return Outcome(False if left > right else None, left, right, "right side: a million times the rate")
 
 
 def _no_excess(point: Point, statement: Statement, *, with_data: bool, excess: int = 0) -> Outcome:
-    """The excess risk of constant losses against the rate."""
+    """Compare the excess risk of constant losses with the rate."""
     left = ball(excess)
     right = _rate(point, with_data=with_data)
     return Outcome(bool(left <= right), left, right, "excess risk of constant losses, and the rate")
 
 
 def _growing(budget: Budget) -> Iterator[Values]:
-    """Growing n, K = log2 of the inverse of the rate, rounded up, and balls that shrink like 1/K."""
+    """Yield growing n, with K = log2 of the inverse of the rate, rounded up, and balls that shrink like 1/K."""
     constants: Values = {"T_0": 100, "t_0": 0, "rho": 0, "c_4": 1, "eta_0": "1/200", "B": 1, "d": 1, "c_2": 6}
     loss: Values = {
         "epsilon": 1,

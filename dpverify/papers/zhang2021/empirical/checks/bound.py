@@ -1,4 +1,4 @@
-"""Equation 5 against the exact recursion on quadratics, term by term and as a whole; and its conditions."""
+"""Check Equation 5 against the exact recursion on quadratics, term by term and as a whole, and its conditions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHECKS = PaperChecks("zhang2021", __name__)
 
 
 def eta_of(point: Point) -> arb:
-    """The first step size that c_4 asks for."""
+    """Return the first step size, eta^0, that c_4 determines."""
     with_momentum = point["t_0"] / (2 * (1 - point["rho"]))
     return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - point["t_0"] + with_momentum))
 
@@ -35,21 +35,21 @@ def _given(point: Point) -> arb:
 
 
 def run_of(point: Point, statement: Statement, eta: Callable[[Point], arb] = _given) -> Quadratic:
-    """Give the run whose numbers a point has."""
+    """Return the run with the parameters of a point."""
     stages, steps, momentum = (int(point[name]) for name in ("K", "T_0", "t_0"))
     output = statement.reading.get("output", "loop")
     return Quadratic(point["a"], stages, steps, momentum, point["rho"], eta(point), output)
 
 
 def noise_of(point: Point) -> arb:
-    """Give the mean square of the injected noise."""
+    """Return the mean square of the injected noise."""
     total = int(point["T_0"]) * ((2 << int(point["K"])) - 2)
     letters = point["c_2"], int(point["d"]), point["L"], point["delta"], point["n"] * point["epsilon"]
     return injected(total, *letters)
 
 
 def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
-    """Exact excess risk from some of its sources: the start, the batches, the noise."""
+    """Return the left side: the exact excess risk from some of its sources (the start, the batches, the noise)."""
 
     def lhs(point: Point, statement: Statement) -> Exact:
         variance = arb(0)
@@ -73,7 +73,7 @@ CLASSES = (("2", 1, 1), ("1", 1, 1), ("2", 10, 10), ("1/2", 10, 10), ("1/2", 10,
 
 
 def _grid(budget: Budget) -> Iterator[Values]:
-    """Go through schedules and classes of losses; at the smoke budget with two stages only."""
+    """Yield schedules and classes of losses; at the smoke budget with two stages only."""
     stages = (1, 2, 6) if budget.name != "smoke" else (2,)
     every = itertools.product(STEPS, MOMENTA, CONSTANTS, CLASSES, stages)
     for (steps, on), rho, c_4, (theta, beta, a), k in every:
@@ -83,8 +83,8 @@ def _grid(budget: Budget) -> Iterator[Values]:
 
 
 def short_steps(budget: Budget) -> Iterator[Values]:
-    """The longest steps that are allowed, and a hundredth of them; stages that leave nearly a half, and less."""
-    shares = ("0", "1/2", "1")  # of a stage's steps with momentum
+    """Yield schedules with the longest allowed steps, or a hundredth of them, and stages of two lengths."""
+    shares = ("0", "1/2", "1")  # fractions of a stage's steps with momentum
     every = itertools.product(CLASSES, MOMENTA, shares, (1, 100), (1, 30), (1, 2, 6))
     for (theta, beta, a), rho, share, shorter, longer, K in every:
         if (rho == "0") == (share == "0"):
@@ -114,9 +114,9 @@ Columns = dict[str, list[float]]
 
 
 def _over_stages(context: Context) -> dict[str, Columns]:
-    """Figures: exact risk on a quadratic and both bounds after K stages, with runs, and over n; smoke has none.
+    """Return figures of the exact risk on a quadratic and both bounds over K, with runs, and over n; smoke has none.
 
-    K grows with n so that (1/2)^K falls like 1/n^2, as Theorem 3.2 asks.
+    K grows with n so that (1/2)^K falls like 1/n^2, as Theorem 3.2 requires.
     """
     if context.budget.name == "smoke":
         return {}
@@ -136,7 +136,7 @@ def _over_stages(context: Context) -> dict[str, Columns]:
 
 
 def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
-    """Columns of exact risks and both bounds."""
+    """Return the columns of exact risks and both bounds."""
     printed = corrected.siblings["theorem-3-2"].statement({"output": "loop", "region": "ball"})
     exact = excess_of("start", "batches", "noise", eta=_given)
     return {
@@ -149,7 +149,7 @@ def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fix
 
 
 def simulated(point: Point, runs: int) -> tuple[float, float]:
-    """Both ends of a 99% interval, by Student's law, of the mean excess of so many runs on the quadratic of a point."""
+    """Return a 99% interval, by Student's law, of the mean excess of ``runs`` runs on the quadratic of a point."""
     n = int(point["n"])
     d = int(point["d"])
     a = float(point["a"])

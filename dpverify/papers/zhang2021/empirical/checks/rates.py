@@ -1,6 +1,6 @@
-"""Definition 1.1, rates and their comparisons as orders, and Theorem 3.3's bound where it is put to use.
+"""Check Definition 1.1, rates and their comparisons as orders, and Theorem 3.3's bound where it is used.
 
-A comparison has an explicit constant where there is one, and growing points where there is none.
+A comparison is checked with an explicit constant if there is one, and at growing points otherwise.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _bounds(budget: Budget) -> Iterator[dict[str, int]]:
 
 
 def _grows(point: Point, statement: Statement, *, slack: int = 0) -> Outcome:
-    """The bracket at one iteration with momentum, rho = 8^-(bound + 2), against the bound."""
+    """Compare the bracket at one iteration with momentum, rho = 8^-(bound + 2), with the bound."""
     inverse = Fraction(8 ** int(point["bound"] + 2))
     bracket = (1 + ball(inverse) / 2).log() - (1 + ball(inverse)).log() / 2
     limit = ball(point["bound"] * (1 + slack))
@@ -53,7 +53,7 @@ def _growing(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _outgrown(point: Point, statement: Statement, *, slower: int = 0) -> Outcome:
-    """The left side of an order against a million times the right one, which may be planted larger by a power of n."""
+    """Compare the left side of an order with a million times the right side; ``slower`` plants a power of n in it."""
     left, right = evaluate_statement(statement, point)
     assert left is not None
     limit = MILLION * ball(right) * ball(point["n"]) ** slower
@@ -135,14 +135,14 @@ CONSTANTS: dict[str, tuple[Constant, str]] = {
 
 
 def _settings(budget: Budget) -> Iterator[Values]:
-    """Small and large n and d, with epsilon and delta on both sides of 1 and 1/e."""
+    """Yield small and large n and d, with epsilon and delta on both sides of 1 and 1/e."""
     for n, d in itertools.product((1, 2, 3, 10, 10**6, 10**12), (1, 2, 10**3, 10**9)):
         for epsilon, delta in (("1/10", "1/1000000"), ("1", "1/2"), ("100", "99/100"), ("100", "1/1000000")):
             yield {"n": n, "d": d, "epsilon": epsilon, "delta": delta}
 
 
 def _bounded(point: Point, statement: Statement, *, constant: Constant, falls: int = 0) -> Outcome:
-    """Whether the left side of an order is at most the constant times the right one, over a power of n if planted."""
+    """Test whether an order's left side is at most ``constant`` times its right side; ``falls`` plants a power of n."""
     free = {name: point[name] for name in statement.free}
     left, right = evaluate_statement(statement, free)
     assert left is not None
@@ -173,7 +173,7 @@ def _outgrows(point: Point, statement: Statement, *, share: Fraction = Fraction(
 
 
 def _dominated(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
-    """E-2 at one example, where log(n) = 0 makes its rate 0 whatever the constant is."""
+    """Test E-2 at one example, where log(n) = 0 makes its rate 0 for every constant."""
     left, right = evaluate_statement(statement, point)
     assert left is not None
     return Outcome(not ball(left) * ball(share) > ball(right) * 10**6, left, right, "no constant helps: log(1) = 0")

@@ -1,4 +1,4 @@
-"""Corrected Theorem 3.2 in runs at its own parameters, on losses that are not convex."""
+"""Check the corrected Theorem 3.2 in runs at its own parameters, on losses that are not convex."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHECKS = PaperChecks("zhang2021", __name__)
 
 SHORT_STEPS = OptimizerFault("short steps", "every step is a thousandth as long", direction=0.001)
 LESS_DATA = OptimizerFault("less data", "noise for a tenth of the data", noise=10.0)
-# n, B, K; values count up to so many times the bound
+# n, B, K; values are clipped at ROOM times the bound
 EXAMPLES = 40
 BATCH = 4
 STAGES = 2
@@ -41,14 +41,14 @@ class WavyRun:
     epsilon: Fraction
     spread: float = 1.0  # length of the offsets
     rho: Fraction = Fraction(0)
-    part: Fraction = Fraction(0)  # of a stage's steps with momentum
+    part: Fraction = Fraction(0)  # fraction of a stage's steps with momentum
     curvatures: tuple[float, ...] = (1.0, 1.0)
     begin: float = 0.0  # each coordinate of omega^0
-    radius: float = 10.0  # runs that leave it say nothing: the Lipschitz constant holds inside
+    radius: float = 10.0  # the Lipschitz constant holds inside; runs that leave this radius are not used
 
     @cached_property
     def problem(self) -> Waves:
-        """The losses."""
+        """The problem's losses."""
         offsets = np.zeros((EXAMPLES, len(self.curvatures)))
         offsets[:, 0] = self.spread * (1 - 2 * (np.arange(EXAMPLES) % 2))
         return Waves(np.array(self.curvatures), self.wave, offsets)
@@ -60,7 +60,7 @@ class WavyRun:
 
     @cached_property
     def point(self) -> Point:
-        """Values of the claim's symbols: the longest steps, and stages that leave about half of what is left."""
+        """Values of the claim's symbols: the longest steps, and stages that about halve the remaining excess."""
         constants = self.problem.constants(self.radius)
         theta, mu, beta = (Fraction(x) for x in (constants.theta, constants.mu, constants.smoothness))
         eta_0 = theta * (1 - self.rho) ** 2 / beta
@@ -89,7 +89,7 @@ class WavyRun:
 
     @property
     def words(self) -> str:
-        """The problem in words."""
+        """Description of the problem."""
         momentum = f", momentum {self.rho} in {self.part} of the steps" if self.rho else ""
         return (
             f"{self.name}: a wave of {self.wave}, examples apart by {self.spread}, epsilon = {self.epsilon}{momentum}"
@@ -97,12 +97,12 @@ class WavyRun:
 
     @property
     def all_words(self) -> str:
-        """The same with the spectrum, the start and the radius."""
+        """Description of the problem with the spectrum, the start and the radius."""
         return f"{self.words}, spectrum {self.curvatures}, from {self.start.tolist()}, inside radius {self.radius}"
 
 
 def _excess(statement: Statement, case: WavyRun, seed: int, fault: OptimizerFault = NO_FAULT) -> float:
-    """F(omega^K) of a run; NaN if it left the radius."""
+    """Return F(omega^K) of a run, or NaN if the run left the radius."""
     point = case.point
     if requires_hold(statement, point) is not True:
         raise ValueError(f"the theorem's conditions must hold on {case.all_words}")
@@ -132,7 +132,7 @@ def _seconds(case: WavyRun) -> float:
 HALF = Fraction(1, 2)
 EVERY = Fraction(1)
 NOISY = WavyRun("noise", 2.0, Fraction(50), spread=0.0, radius=40.0)
-GENTLE = replace(NOISY, wave=1.2)  # a fifth of the steps
+GENTLE = replace(NOISY, wave=1.2)  # needs a fifth of the steps
 ALL = (
     NOISY,
     WavyRun("start", 2.0, Fraction(10**6), spread=0.0, begin=2.2),

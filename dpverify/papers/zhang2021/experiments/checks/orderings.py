@@ -1,4 +1,4 @@
-"""What section 4.2 says of its methods on MNIST, held against a repetition of Figure 1 on a smaller grid."""
+"""Compare section 4.2's statements on its methods on MNIST with a repetition of Figure 1 on a smaller grid."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where Theorem 3.4's steps meet the exact population risk."""
+"""Checks of Theorem 3.4's steps against the exact population risk."""

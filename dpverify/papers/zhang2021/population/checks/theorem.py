@@ -1,4 +1,4 @@
-"""Theorem 3.4, corrected: the population risk on quadratics whose law is known."""
+"""Check the corrected Theorem 3.4: the population risk on quadratics whose distribution is known."""
 
 from __future__ import annotations
 

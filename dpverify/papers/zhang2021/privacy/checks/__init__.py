@@ -1,1 +1,1 @@
-"""Where the records on privacy meet the accountants."""
+"""Checks of the privacy records against the accountants."""

@@ -1,4 +1,4 @@
-"""The privacy records of zhang2021: the moments accountant's theorem, subsampling, the variance that follows."""
+"""Check the privacy records of zhang2021: the moments accountant's theorem, subsampling, the resulting variance."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WITNESS = (
 )
 
 
-NEARLY_NONE = Fraction(1, 10**8)  # Power of the promised delta that leaves nearly 1
+NEARLY_NONE = Fraction(1, 10**8)  # Exponent that brings the promised delta close to 1
 
 
 def _constants(budget: Budget) -> Iterator[dict[str, str]]:
@@ -54,7 +54,7 @@ def _constants(budget: Budget) -> Iterator[dict[str, str]]:
 
 
 def _promised(share: Fraction, power: Fraction = Fraction(1)) -> Rule:
-    """Delta of the witness against a share, or a power, of what the theorem promises."""
+    """Return the rule that the delta of the witness is at most a share, or a power, of the promised delta."""
 
     def holds(point: Point, statement: Statement) -> Outcome:
         log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
@@ -67,7 +67,7 @@ def _promised(share: Fraction, power: Fraction = Fraction(1)) -> Rule:
 
 
 def _opposite(point: Point, statement: Statement) -> Exact:
-    """Divergence of order 2 of one pair of neighbours, cut off to be a lower bound."""
+    """Return the lower end of the divergence of order 2 of one pair of neighbours, a lower bound."""
     return opposite_divergence(point["q"], ball(point["L"] / point["pi"])).lower()
 
 
@@ -84,7 +84,7 @@ def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
 
 
 def _asked(point: Point, statement: Statement) -> Exact:
-    """Variance that Theorem 2.1 asks for, (L pi)^2, where its noise is on the mean."""
+    """Return the variance that Theorem 2.1 requires, (L pi)^2, if its noise is on the mean."""
     scale = point["L"] * point["c_2"] * point["B"] / (point["n"] * point["epsilon"])
     return ball(scale**2 * point["T"]) * -ball(point["delta"]).log()
 

@@ -1,1 +1,1 @@
-"""Where the theorems on stability meet exact runs on neighbouring data."""
+"""Checks of the theorems on stability against exact runs on neighbouring data."""

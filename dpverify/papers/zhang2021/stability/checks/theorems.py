@@ -1,4 +1,4 @@
-"""Theorem 2.2 on all small tables; Theorem 3.3 and Remark 5 against exact runs on neighbouring quadratics."""
+"""Check Theorem 2.2 on all small tables, and Theorem 3.3 and Remark 5 against exact runs on neighbouring quadratics."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ CHECKS = PaperChecks("zhang2021", __name__)
 
 
 OUTPUTS = ("loop", "arguments", "last")
-BITS = 1024  # with fewer, differences that have settled look the same
+BITS = 1024  # with fewer, converged differences cannot be told apart
 
 
 def _tables(budget: Budget) -> Iterator[Values]:
-    """All tables of zeros and ones for n = 1 with two and three kinds of examples, and for n = 2 with two."""
+    """Yield all tables of zeros and ones for n = 1 with two and three kinds of examples, and for n = 2 with two."""
     for n, size in ((1, 2), (1, 3), (2, 2)):
         for part in ("1", "1/10"):
             for code in range(1 << size ** (n + 1)):
@@ -40,21 +40,21 @@ def _tables(budget: Budget) -> Iterator[Values]:
 
 
 def _data(point: Point) -> tuple[Table, int, list[Fraction]]:
-    """Give the table, n, and the chances, where the first kind of example has ``part`` times an even one."""
+    """Return the table, n, and the probabilities; the first kind has ``part`` times the uniform probability."""
     n, size, code = (int(point[name]) for name in ("n", "size", "table"))
     first = point["part"] / size
     return table_of(code, n, size), n, [first, *[(1 - first) / (size - 1)] * (size - 1)]
 
 
 def _exchanges(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
-    """The error and the mean of what exchanges change, exactly."""
+    """Compare the generalization error with the mean change over exchanges, exactly."""
     error = generalization_error(*_data(point))
     mean = share * exchanged(*_data(point))
     return Outcome(error == mean, error, mean, "generalization error, and the mean over exchanges")
 
 
 def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
-    """The generalization error and alpha."""
+    """Compare the generalization error with alpha."""
     table, n, chances = _data(point)
     error = generalization_error(table, n, chances)
     alpha = share * stability(table, n, len(chances))
@@ -62,7 +62,7 @@ def _generalizes(point: Point, statement: Statement, *, share: Fraction = Fracti
 
 
 def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
-    """The largest difference with both signs against a share of the largest with one."""
+    """Compare the largest absolute difference with a share of the largest signed difference, alpha."""
     n = int(point["n"])
     size = int(point["size"])
     table = table_of(int(point["table"]), n, size)
@@ -74,7 +74,7 @@ def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction
 
 
 def _eta(point: Point, extra_steps: int = 0) -> arb:
-    """eta^0 by the identity of Theorem 3.2, with so many more steps with momentum."""
+    """Return eta^0 by the identity of Theorem 3.2, with ``extra_steps`` more steps with momentum."""
     on = point["t_0"] + extra_steps
     return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - on + on / (2 * (1 - point["rho"]))))
 
@@ -85,7 +85,7 @@ def _difference(point: Point, eta: arb, output: str, extra_steps: int = 0) -> ar
 
 
 def _unstable(point: Point, statement: Statement) -> Exact:
-    """Uniform stability on these quadratics: L^2/n times the mean difference."""
+    """Return the uniform stability on these quadratics: L^2/n times the mean difference."""
     return ball(point["L"] ** 2 / point["n"]) * _difference(point, _eta(point), statement.reading["output"])
 
 
@@ -95,7 +95,7 @@ CLASSES = (("2", 1, 1, 1), ("1", 1, 1, 1), ("2", 1, 10, 10), ("2", 1, 10, 1), ("
 
 
 def _grid(budget: Budget) -> Iterator[Values]:
-    """Schedules whose steps are small enough that differences do not oscillate: eta^1 a <= (1 - sqrt(rho))^2."""
+    """Yield schedules with steps so small that differences do not oscillate: eta^1 a <= (1 - sqrt(rho))^2."""
     stages = (1, 3) if budget.name == "smoke" else (1, 2, 3, 6)
     for (T_0, t_0), (rho, root), (theta, mu, beta, a), c_4, K in itertools.product(
         STEPS, MOMENTA, CLASSES, ("1/20", "1", "19/10"), stages
@@ -108,7 +108,7 @@ def _grid(budget: Budget) -> Iterator[Values]:
 
 
 def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fraction(1)) -> Outcome:
-    """The mean difference with one more step with momentum against the one before, whatever a stage hands on."""
+    """Test whether one more step with momentum does not decrease the mean difference, for every result of a stage."""
     with working_precision(BITS):
         now = _eta(point)
         then = now if statement.reading["step"] == "fixed" else _eta(point, 1)
@@ -120,12 +120,12 @@ def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fractio
 
 
 def _on_linear(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Exact:
-    """Uniform stability on linear losses with slopes up to a number: 0 for constant losses."""
+    """Return the uniform stability on linear losses with slopes up to a number: 0 for constant losses."""
     return _unstable({**point, "a": Fraction(0), "L": slope}, statement)
 
 
 def _settled(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Outcome:
-    """Stability on constant losses with one more step with momentum against that without, on losses of a slope."""
+    """Compare the stability on constant losses, with one more step with momentum, with that on losses of ``slope``."""
     flat = {**point, "a": Fraction(0)}
     eta = _eta(flat) if statement.reading["step"] == "fixed" else _eta(flat, 1)
     after = _stabilities(flat, eta, Fraction(0), extra_steps=1)
@@ -135,12 +135,12 @@ def _settled(point: Point, statement: Statement, *, slope: Fraction = Fraction(0
 
 
 def _stabilities(point: Point, eta: arb, slope: Fraction, extra_steps: int = 0) -> list[arb]:
-    """Uniform stability on losses with slopes up to a number, for each way to hand on iterates."""
+    """Return the uniform stability on losses with slopes up to a number, for each choice of a stage's result."""
     return [ball(slope**2 / point["n"]) * _difference(point, eta, output, extra_steps) for output in OUTPUTS]
 
 
 def _room_for_more(points: Iterator[Values]) -> Iterator[Values]:
-    """Keep the schedules that have a step without momentum."""
+    """Return the schedules that have a step without momentum."""
     return (values for values in points if int(str(values["t_0"])) < int(str(values["T_0"])))
 
 
@@ -166,7 +166,7 @@ def _settings(budget: Budget) -> Iterator[Values]:
 
 
 def _constants(budget: Budget) -> Iterator[Values]:
-    """Settings of runs on constant losses, the smallest values and larger ones."""
+    """Yield settings of runs on constant losses, the smallest values and larger ones."""
     constants: Values = {"L": 1, "theta": 2, "mu": 1, "beta": 1, "c_4": "19/10"}
     yield {**constants, "n": 1, "B": 1, "K": 1, "T_0": 1, "t_0": 0, "rho": 0}
     yield {**constants, "n": 2, "B": 1, "K": 1, "T_0": 1, "t_0": 1, "rho": "1/2"}
@@ -189,7 +189,7 @@ SHOWN: Values = {
 
 
 def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
-    """The figure: exact stability on a quadratic, the printed bound, and what the draws alone give."""
+    """Return the figure: exact stability on a quadratic, the printed bound, and the bound from the draws alone."""
     printed = context.statement
     anyway = printed.siblings["note-theorem-3-4-draws"].statement()
     points = [as_point({**SHOWN, "K": K, "T": 10 * ((2 << K) - 2)}) for K in range(1, 7)]
