@@ -1,4 +1,4 @@
-"""Check a derivation: every step proven by sympy or by a rule of the catalogue, and evaluated at hundreds of points."""
+"""Check a derivation: sympy or a rule of the catalogue proves each step, and hundreds of points test it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dpverify.symbolic.rules.base import Instance
 
 
 def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
-    """Check every step of a derivation, at so many points of the domain and of each case; the start claims nothing.
+    """Check every step of a derivation, and evaluate it at ``points`` points of the domain and of each case.
 
     A step is ``proved`` (by sympy or by a rule whose conditions are proven, and not violated at any point), ``checked``
     (not violated at any point, but not proven), ``undecided`` (nothing known, or a side without a value at a point) or
@@ -59,7 +59,7 @@ def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -
 
 
 class Checker:
-    """Walks the chain, which is prepared."""
+    """Checks the links of a prepared derivation."""
 
     def __init__(self, derivation: Derivation) -> None:
         self.derivation = derivation
@@ -68,13 +68,13 @@ class Checker:
         self.symbols = sorted(found, key=str)
 
     def result(self, expr: Any, relation: str, rule: str, status: StepStatus, **more: Any) -> StepResult:
-        """Write a step's result."""
+        """Return the result of a step."""
         return StepResult(
             expression=str(expr), latex=sympy.latex(expr), relation=relation, rule=rule, status=status, **more
         )
 
     def links(self, old: Any, links: tuple[Link, ...], setting: Setting, prefix: str = "") -> list[StepResult]:
-        """Check a chain from an expression on."""
+        """Check a chain of links that starts at an expression."""
         results: list[StepResult] = []
         for link in links:
             if isinstance(link, Step):
@@ -85,7 +85,7 @@ class Checker:
         return results
 
     def step(self, old: Any, step: Step, setting: Setting, prefix: str) -> StepResult:
-        """Check one step: points first, since a violation ends the matter."""
+        """Check one step, at the points first, since a violation decides it."""
         instance = None if step.rule == ALGEBRA else self.instance(step)
         seen = evaluate_step(old, step.expr, step.relation, setting)
         if seen.violation and is_granted(self.derivation, step) and not self.reason(old, step, instance, setting):
@@ -120,7 +120,7 @@ class Checker:
         )
 
     def reason(self, old: Any, step: Step, instance: Instance | None, setting: Setting) -> str:
-        """Why a step is not proven; empty if it is."""
+        """Return why a step is not proven, or an empty text."""
         if missing := _without_value((old, step.expr), setting):
             return missing
         if instance is None:
@@ -133,7 +133,7 @@ class Checker:
         return justified(Move(old, step.expr, step.relation, step.context, *known), instance)
 
     def instance(self, step: Step) -> Instance:
-        """The instance of the rule or premise that a step cites."""
+        """Return the instance of the rule or premise that a step cites."""
         try:
             if step.rule != PREMISE:
                 return find_rule(step.rule).instance(step.where)
@@ -143,7 +143,7 @@ class Checker:
             raise DerivationError(f"{self.derivation.name}: step to {step.expr}: {error}") from None
 
     def cases(self, old: Any, split: Cases, setting: Setting, prefix: str) -> list[StepResult]:
-        """Check every case, that each ends where the split says, and that they cover the domain."""
+        """Check every case, that it ends at the expression of the split, and that the cases cover the domain."""
         results: list[StepResult] = []
         open_ends: list[str] = []
         for case in split.cases:
@@ -178,7 +178,7 @@ class Checker:
 
 
 def is_granted(derivation: Derivation, link: Link) -> bool:
-    """Whether a premise of a link is about functions or vectors that are drawn, which may break it at a point."""
+    """Test whether a premise of a link is about functions or vectors that are drawn: a point may violate it."""
     if isinstance(link, Cases):
         return any(is_granted(derivation, inside) for case in link.cases for inside in case.steps)
     arbitrary = (AnyFunction, AnyVector)
@@ -187,7 +187,7 @@ def is_granted(derivation: Derivation, link: Link) -> bool:
 
 
 def _is_given(premise: Premise, drawn: set[str]) -> bool:
-    """Whether a premise is about what is drawn, is a fact of the literature, or rests on such a premise."""
+    """Test whether a premise is about drawn variables, is a fact of the literature, or uses such a premise."""
     if not premise.under:
         sides = (premise.lhs, premise.rhs)
         names = {str(part.func) for side in sides for part in side.atoms(AppliedUndef)}
@@ -197,20 +197,20 @@ def _is_given(premise: Premise, drawn: set[str]) -> bool:
 
 
 def _without_value(expressions: tuple[Any, ...], setting: Setting) -> str:
-    """Which part of some expressions is not proven to have a value on the whole domain; empty if all are."""
+    """Return which part of some expressions is not proven to have a value on the domain, or an empty text."""
     parts = (undefined_part(expr, Occurrence(setting.facts), setting.variables) for expr in expressions)
     return next((f"not proven that {part} has a value." for part in parts if part is not None), "")
 
 
 def _cover(assumptions: list[Any], setting: Setting) -> bool:
-    """Whether one of the assumptions holds everywhere: the last one where all others fail."""
+    """Test whether the assumptions cover the domain: the last one must hold where all others fail."""
     *earlier_assumptions, last = assumptions
     try:
         return implied(last, setting.facts.given(sympy.Not(assumption) for assumption in earlier_assumptions))
     except FalseAssumptionError:
         return True  # one of the others holds everywhere
     except ValueError:
-        return False  # an assumption whose opposite is no conjunction of inequalities
+        return False  # an assumption whose negation is not a conjunction of inequalities
 
 
 def _all_expressions(links: tuple[Link, ...]) -> list[Any]:

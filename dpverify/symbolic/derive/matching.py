@@ -1,11 +1,11 @@
-"""Does an instance of a rule take one expression to the next? And which steps do rules suggest?
+"""Test whether an instance of a rule justifies a step, and suggest steps by rules.
 
-Where a rule is applied is found; that it may be is proven. There are two ways. *Substitution*: the old expression holds
-one side of the rule in some place, the new one the other side, and what stands around that place moves in the right
-direction. *Addition*: the two expressions differ by the difference of the rule's sides, times a factor that is
-nonnegative.
+The place where a rule is applied is searched for, and its conditions are proved. There are two ways to apply a rule.
+*Substitution*: the old expression contains one side of the rule at some place, the new one contains the other side
+there, and the surrounding expression is monotone in the right direction. *Addition*: the two expressions differ by the
+difference of the rule's sides, times a nonnegative factor.
 
-Suggested steps replace parts of an expression. Whether a suggestion is right is checked elsewhere.
+Suggested steps replace parts of an expression. Other modules check whether a suggestion is right.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LETTER = sympy.Dummy("place", real=True)
 
 @dataclass(frozen=True)
 class Move:
-    """What is to be justified."""
+    """A step that needs a justification."""
 
     old: Any  # the expressions before and after the step
     new: Any
@@ -45,11 +45,11 @@ class Move:
     context: Any  # the old expression with HOLE in the place of the rule, if the author gives it
     facts: Facts  # what holds on the domain
     variables: Mapping[str, Variable]
-    refuted: Callable[[Any], bool]  # from an expression to whether it is certainly not 0 somewhere on the domain
+    refuted: Callable[[Any], bool]  # tests whether an expression is certainly not 0 somewhere on the domain
 
 
 def justified(move: Move, instance: Instance) -> str:
-    """Why a rule's instance does not justify a step; empty if it does."""
+    """Return why a rule's instance does not justify a step, or an empty text."""
     if move.relation == "=" and instance.relation != "=":
         return "an inequality cannot justify an equality."
     small = instance.lhs
@@ -74,7 +74,10 @@ def justified(move: Move, instance: Instance) -> str:
 
 
 def _obstacle(move: Move, instance: Instance, context: Any, slope_sign: int) -> str:
-    """Why an instance may not be used at the letter of a context, which has to move as wanted (0: need not)."""
+    """Return why an instance cannot be used at the letter of a context, or an empty text.
+
+    Unless ``slope_sign`` is 0, the context must be monotone in the letter with this sign.
+    """
     small = instance.lhs
     large = instance.rhs
     if instance.relation == ">=":
@@ -104,7 +107,7 @@ def _obstacle(move: Move, instance: Instance, context: Any, slope_sign: int) -> 
     kind = "integer" if is_integer else "real"
     anything = context.xreplace({_LETTER: _letter(kind, "real")})
     if slope_sign == 0 and undefined_part(anything, Occurrence(move.facts), move.variables) is None:
-        return ""  # whatever stands there
+        return ""  # for any value at this place
     tried = () if holds_any_values(small) else (("positive", is_positive), ("nonnegative", is_nonnegative))
     sign = next((name for name, proven in tried if all(proven(small, facts) for facts in place_facts)), "real")
     letter = _letter(kind, sign)
@@ -121,17 +124,17 @@ def _obstacle(move: Move, instance: Instance, context: Any, slope_sign: int) -> 
 
 @lru_cache
 def _letter(kind: str, sign: str) -> Any:
-    """A letter between the two sides: the same one each time, so that what is known of it is kept."""
+    """Return a letter between the two sides, the same on every call, so that cached results about it are reused."""
     return sympy.Dummy("h", **{kind: True, sign: True})
 
 
 def _in_limits(context: Any) -> bool:
-    """Whether the letter is in the limits of a sum, where it must be a whole number."""
+    """Test whether the letter is in the limits of a sum, where it must be an integer."""
     return any(_LETTER in limit.free_symbols for node in context.atoms(sympy.Sum) for limit in node.limits)
 
 
 def _contexts(move: Move, held: Any) -> Iterator[Any]:
-    """Yield the old expression with a letter in the place of the side that it holds."""
+    """Yield the old expression with a letter substituted for the side of the rule that it contains."""
     contexts = set()
     for context in _places(move, held, _LETTER):
         if _LETTER in symbols_of(context) and context not in contexts:
@@ -149,7 +152,7 @@ def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
     if held == move.old:
         yield letter
     if held.is_Rational:
-        return  # a 1 may stand anywhere: say where, by a context
+        return  # a 1 may be anywhere: the author gives the place by a context
     yield move.old.xreplace({held: letter})
     yield _in_sums(move, held, letter)
     if isinstance(held, sympy.Integral):
@@ -164,7 +167,7 @@ def _places(move: Move, held: Any, letter: Any) -> Iterator[Any]:
 
 
 def _in_sums(move: Move, held: Any, letter: Any) -> Any:
-    """Find a sum by its shape: the names and starts of indices, and constant factors, do not matter."""
+    """Replace sums of a given form by a letter. Names and starts of indices and constant factors do not matter."""
     wanted_factor, target = canonical(held, move.facts).as_independent(sympy.Sum, as_Add=False)
     if not isinstance(target, sympy.Sum):
         return move.old
@@ -179,7 +182,7 @@ def _in_sums(move: Move, held: Any, letter: Any) -> Any:
 
 
 def _differs_by_multiple(move: Move, gap: Any) -> bool:
-    """Whether ``new - old`` (turned for >=) is a nonnegative multiple of the gap between the rule's sides."""
+    """Test whether ``new - old`` (negated for >=) is a nonnegative multiple of the gap between the rule's sides."""
     change = move.new - move.old if move.relation == "<=" else move.old - move.new
     if gap == 0 or change.has(sympy.Sum) or gap.has(sympy.Sum):
         return False
@@ -193,7 +196,7 @@ def _differs_by_multiple(move: Move, gap: Any) -> bool:
 
 
 def _quotient(change: Any, gap: Any) -> Any:
-    """The factor between two differences, where it is simple; what is not has to be written as a substitution."""
+    """Return the factor between two differences if it is simple, otherwise None."""
     if change.count_ops() + gap.count_ops() > _MAX_OPERATIONS:
         return None
     factor = within(_SECONDS, lambda: sympy.cancel(change / gap))
@@ -201,20 +204,20 @@ def _quotient(change: Any, gap: Any) -> Any:
 
 
 _HALF = sympy.Rational(1, 2)
-_FEW = 3  # terms of a root that are split off by themselves
+_FEW = 3  # number of terms under a root that are split off
 
 
 class Fit(NamedTuple):
-    """A rule that speaks of a part of an expression: the part is ``place`` with one of the rule's sides in the hole."""
+    """A rule that applies to a part of an expression. The part is ``place`` with a side of the rule in the hole."""
 
     rule: str
     where: dict[str, Any]
-    upper: bool = True  # whether the part has the rule's left side, and gets the right one
+    upper: bool = True  # whether the rule's right side replaces the left side
     place: Any = HOLE
 
 
 class Suggestion(NamedTuple):
-    """What is put in the place of an expression, and the step that leads from one to the other, either way."""
+    """A replacement for an expression, and the step from one to the other, in either direction."""
 
     expr: Any
     fit: Fit
@@ -222,7 +225,7 @@ class Suggestion(NamedTuple):
 
 
 def suggested(expr: Any, relation: Relation) -> Iterator[Suggestion]:
-    """What may be put in the place of an expression, with a rule at one of its parts; an identity only for ``=``."""
+    """Yield replacements of an expression by a rule at one of its parts. For ``=`` the rule is an identity."""
     for part in dict.fromkeys(sympy.preorder_traversal(expr)):
         for fit in _fits(part):
             instance = find_rule(fit.rule).instance(fit.where)

@@ -1,4 +1,4 @@
-"""How an expression moves when one letter of it grows: by its structure, every condition proven."""
+"""Monotonicity of an expression in one letter, by its structure. Every condition is proven."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOT_SMOOTH = (
 
 
 def direction(expr: Any, letter: Any, place: Occurrence) -> int | None:
-    """Sign of the slope in a letter: 1, -1, 0 if it does not occur, None if nothing is proven."""
+    """Return the sign of the slope in a letter: 1, -1, 0 if it does not occur, None if nothing is proven."""
     if letter not in symbols_of(expr):
         return 0
     if expr == letter:
@@ -55,7 +55,7 @@ def _by_structure(expr: Any, letter: Any, place: Occurrence) -> int | None:
 
 
 def _together(a: int | None, b: int | None) -> int | None:
-    """Direction of a sum of two parts."""
+    """Return the direction of a sum of two parts."""
     if a is None or b is None:
         return None
     return a or b if a * b >= 0 else None
@@ -72,7 +72,7 @@ def _sign(expr: Any, facts: Facts) -> int | None:
 
 
 def _product(expr: Any, letter: Any, place: Occurrence) -> int | None:
-    """A constant of known sign times nonnegative factors that all move the same way."""
+    """Return the direction of a constant of known sign times nonnegative factors that all have the same direction."""
     constant, variable_part = expr.as_independent(letter, as_Add=False)
     sign = _sign(constant, place.facts)
     factors = sympy.Mul.make_args(variable_part)
@@ -105,7 +105,10 @@ def _power(expr: Any, letter: Any, place: Occurrence) -> int | None:
 
 
 def _sum(expr: Any, letter: Any, place: Occurrence) -> int | None:
-    """Term by term, where the range does not move; infinite sums and moving ends need nonnegative terms."""
+    """Return the direction of a sum, by its terms or by its range.
+
+    Infinite sums and ranges that depend on the letter need nonnegative terms.
+    """
     _, lo, hi = expr.limits[-1]
     fresh, inside = place.inside(expr.limits[-1])
     body = inner_sum(expr, len(expr.limits) - 1).xreplace({expr.limits[-1][0]: fresh})
@@ -120,7 +123,7 @@ def _sum(expr: Any, letter: Any, place: Occurrence) -> int | None:
 
 
 def _by_derivative(expr: Any, letter: Any, place: Occurrence) -> int | None:
-    """Sign of the derivative, for expressions that are smooth on the whole range."""
+    """Return the sign of the derivative, for expressions that are smooth on the whole range."""
     if letter.is_integer or expr.has(*_NOT_SMOOTH) or not _smooth(expr, letter, place.facts):
         return None
     slope = sympy.diff(expr, letter)
@@ -128,7 +131,7 @@ def _by_derivative(expr: Any, letter: Any, place: Occurrence) -> int | None:
 
 
 def _smooth(expr: Any, letter: Any, facts: Facts) -> bool:
-    """Whether no part with the letter comes to the edge of its domain: arguments of logarithms, bases, divisors."""
+    """Test that no part with the letter reaches the edge of its domain: arguments of logarithms, bases, divisors."""
     for part in sympy.preorder_traversal(expr):
         if letter not in symbols_of(part):
             continue
