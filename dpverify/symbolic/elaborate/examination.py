@@ -1,8 +1,8 @@
-"""Proofs line by line: what certificates and sample points say of each line, and the lines as text.
+"""Examine proofs line by line with certificates and sample points, and print their lines.
 
-A proof as text goes to the stand-alone checker: what each line rests on, and which line fails and why. The steps of a
-chain get the verdict of its certificate and of sample points. Proofs and rules are printed in the formula language of
-the records.
+A text proof is certified and sent to the stand-alone checker. If there is no accepted certificate, the report has the
+lines that fail, with reasons. The steps of a chain get the verdict of its certificate and of sample points. Proofs and
+rules are printed in the formula language of the records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Condition, ForAll, Holds, Instance, IsInteger, Rule
 
-POINTS = 100  # at which a line is evaluated that the certificate does not reach
+POINTS = 100  # number of points at which a line outside of the certificate is evaluated
 NOT_CLAIMED: dict[str, str] = {
     "stronger": "the claim says more than the last line gives",
     "differs": "the last line is not what the claim says",
@@ -47,18 +47,18 @@ UNDECIDED = "not proven that the claim follows from the last line"
 
 @dataclass(frozen=True)
 class Examined:
-    """A proof, as far as it has come."""
+    """The result of the examination of a proof."""
 
     statement: Statement
     derivation: Derivation
-    certificate: dict[str, Any] | None  # that the checker accepts
-    problems: tuple[str, ...]  # one line each, why there is none
+    certificate: dict[str, Any] | None  # accepted by the checker
+    problems: tuple[str, ...]  # reasons why there is no certificate, one line each
     given: tuple[str, ...] = ()  # premises that are not part of the certificate
-    conclusion: Conclusion | None = None  # the derived bound against the printed one
+    conclusion: Conclusion | None = None  # comparison of the derived bound with the printed one
 
 
 def examine(statement: Statement, points: int = POINTS) -> Examined:
-    """Read, elaborate, certify and check the proof of a statement; raises a `ProofError` where it cannot be read."""
+    """Read, elaborate, certify and check the proof of a statement. Raise a `ProofError` if it cannot be read."""
     full = reworded(statement)
     derivation = derivation_of(full)
     try:
@@ -78,7 +78,7 @@ def examine(statement: Statement, points: int = POINTS) -> Examined:
 
 
 def problems_of(statement: Statement, derivation: Derivation, points: int) -> Iterator[str]:
-    """Yield what is wrong with the lines of a chain, and with its last expression: sympy and sample points say so."""
+    """Yield the problems that sympy and sample points find in the lines of a chain and in its last expression."""
     try:
         clean = prepared(derivation)
         checker = Checker(clean)
@@ -97,7 +97,7 @@ def problems_of(statement: Statement, derivation: Derivation, points: int) -> It
 
 
 def _numbers(statement: Statement) -> Iterator[ChainLine]:
-    """The lines of the proof, those of cases before the line of their split's end."""
+    """Yield the lines of the proof. The lines of cases come before the line at the end of their split."""
     assert statement.proofs is not None
     proof = statement.proofs.find(statement)
     assert proof is not None
@@ -128,7 +128,7 @@ def _wrong_links(old: Any, links: Any, lines: Iterator[ChainLine], checker: Chec
 
 
 def step_problem(old: Any, step: Step, checker: Checker, setting: Setting) -> str:
-    """Why a step is not proven, and a point of the domain where it is false if one is known; empty if it holds."""
+    """Return why a step is not proven, with a point where it is false if one is known, or an empty text."""
     instance = None if step.rule == ALGEBRA else checker.instance(step)
     seen = evaluate_step(old, step.expr, step.relation, setting)
     reason = checker.reason(old, step, instance, setting)
@@ -146,7 +146,7 @@ Path = tuple[int, ...]
 
 
 def judged(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
-    """What a certificate, or the reason why there is none, and some points of the domain say of each step.
+    """Judge each step by a certificate, or by the reason why there is none, and by some points of the domain.
 
     A step is ``proved`` (written in a certificate, and not violated at any point), ``checked`` (not violated at any
     point, but not proved), ``undecided`` (nothing known, or a side without a value at a point) or ``fails`` (certainly
@@ -178,13 +178,13 @@ def judged(derivation: Derivation, certificate: Certificate, points: int, seed: 
 
 @dataclass(frozen=True)
 class _Chain:
-    """Judges the links of a chain, which is prepared."""
+    """Judges the links of a prepared chain."""
 
     derivation: Derivation
     certificate: Certificate
 
     def links(self, old: Any, links: tuple[Link, ...], setting: Setting, around: Path, prefix: str) -> list[StepResult]:
-        """Judge a chain from an expression on."""
+        """Judge a chain of links that starts at an expression."""
         results: list[StepResult] = []
         for number, link in enumerate(links):
             path = (*around, number)
@@ -226,7 +226,7 @@ class _Chain:
         )
 
     def why_not_proved(self, path: Path) -> str:
-        """Why a link is not written in the certificate; empty if it is."""
+        """Return why a link is not in the certificate, or an empty text."""
         failing = self.certificate.path
         if self.certificate.data is not None or not failing or (*path, math.inf) < (*failing, math.inf):
             return ""
@@ -237,7 +237,7 @@ WIDTH = 100
 
 
 def statement_lines(statement: Statement) -> list[str]:
-    """What is proved: the statement, and the conditions that it grants."""
+    """Return the lines that show a statement and the conditions that it grants."""
     left = statement.quantity if statement.lhs is None else to_text(statement.lhs)
     right = "" if statement.rhs is None else to_text(statement.rhs)
     conditions = ", ".join(map(text_of, sympy_conditions(statement)))
@@ -246,7 +246,7 @@ def statement_lines(statement: Statement) -> list[str]:
 
 
 def lines_of(statement: Statement, derivation: Derivation) -> list[str]:
-    """The lines of a proof as they are written, and below each what it rests on."""
+    """Return the lines of a proof as written, each with the rule or premise that it uses below it."""
     assert statement.proofs is not None
     proof = statement.proofs.find(statement)
     assert proof is not None
@@ -269,7 +269,7 @@ def _links(lines: tuple[ChainLine, ...], links: Any, derivation: Derivation, ind
 
 
 def _below(step: Step, derivation: Derivation) -> Iterator[str]:
-    """What a step rests on: the instance of its rule or premise, and the conditions of that."""
+    """Yield the instance of a step's rule or premise, and the conditions of the instance."""
     instance: Instance
     if step.rule == ALGEBRA:
         return
@@ -283,7 +283,7 @@ def _below(step: Step, derivation: Derivation) -> Iterator[str]:
 
 
 def condition_text(condition: Condition) -> str:
-    """A side condition in the formula language; empty if it is plainly true."""
+    """Return a side condition in the formula language, or an empty text if it is trivially true."""
     match condition:
         case Holds(relation):
             return "" if relation is sympy.true else text_of(relation)
@@ -296,7 +296,7 @@ def condition_text(condition: Condition) -> str:
 
 
 def rule_lines(rule: Rule, basis: Mapping[str, str] | None) -> list[str]:
-    """A rule as the list of rules shows it; ``basis``: file and theorem of its proof in Coq."""
+    """Return a rule as the list of rules shows it. ``basis`` has the file and theorem of its proof in Coq."""
     needs = ", ".join(_need(condition) for condition in rule.conditions)
     lines = [rule.name, f"    {says(rule.says)}"]
     lines += [f"    needs {needs}"] if needs else []
