@@ -61,7 +61,7 @@ def _written(where: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[Known]:
-    """Yield facts about a sum or series from 0 on whose summand is one product."""
+    """Yield facts about a sum or series that starts at 0 and whose summand is one product."""
     series = of_atom(atom)
     _, index, _, hi, body = series
     ratio = _ratio(goals, place, series)

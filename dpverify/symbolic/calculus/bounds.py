@@ -62,7 +62,7 @@ def largest(bound: Bound, start: arb) -> arb | None:
         total = arb(0)
         if not logarithm <= 0:
             return None
-        for key, value in powers.items():  # decreasing powers of y: each term is largest at the start or tends to 0
+        for key, value in powers.items():  # decreasing powers of y: each is at most its value at the start, or 0
             total += value if key == 0 else (value * start ** to_ball(key)).max(arb(0))
         return _above(total + logarithm * start.log())
     scale = start ** to_ball(-top)  # the bound is y**top times a sum of decreasing powers

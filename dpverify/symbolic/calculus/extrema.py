@@ -67,7 +67,7 @@ _Place = Literal["near", "inside", "far"]
 class _Half:
     """The numbers on one side of an anchor, which is an end of the interval or 0.
 
-    A cell has distances from the anchor.
+    A cell is a range of distances from the anchor.
     """
 
     anchor: Value

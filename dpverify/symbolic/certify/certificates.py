@@ -244,7 +244,7 @@ class Book:
         self.keep(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
-        writer.place.points.clear()  # they are the derivation's, not the statement's
+        writer.place.points.clear()  # the points are the derivation's, not the statement's
         letter = k.letter(division.letter)
         by = k.letter(division.by)
         shifted = letter - k.rational(division.first)

@@ -137,7 +137,7 @@ class Chains:
             try:
                 moved = write(place, {})
             except k.Refused:
-                continue  # it mentions an index
+                continue  # the instance contains an index of a sum
             kind, gap = gap_of(step.relation, before, after)
             if moved is not None and self.goals.known(place, kind, gap):
                 return

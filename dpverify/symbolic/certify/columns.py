@@ -16,8 +16,7 @@ from dpverify.symbolic.exact.numbers import working_precision
 
 _SCALE = 2**40
 _MOST_FACTORS = 22
-#: Which columns are multiplied in pairs: the first few, those with the fewest other letters, or also those known to be
-#: 0.
+#: Which columns are multiplied in pairs: the first few, those with few other letters, or also those known to be 0.
 PRODUCTS = ("first", "nearest", "zeros")
 
 

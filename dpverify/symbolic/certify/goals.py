@@ -23,7 +23,7 @@ from dpverify.symbolic.prove.certificate import solve
 _DEPTH = 5
 _MOST_COLUMNS = 420
 _MOST_TERMS = 160
-_EFFORT = 10_000_000  # limit on the entries of all linear programs of a certificate; beyond it, there is none
+_EFFORT = 10_000_000  # limit on the entries of all linear programs of a certificate; beyond it, no proof is found
 _RELATION = (">=", ">")
 
 
@@ -104,7 +104,7 @@ class Goals:
             return self.zero(place, form)
         return self.apart(place, form) if relation == "!=" else self.prove(place, form, relation == ">")
 
-    # ---- the ways
+    # ---- ways to prove a sign
 
     def _combined(self, place: FactList, form: Form, strict: bool, coefficient: object, factors: list[Expr]) -> bool:
         return place.fact(_RELATION[strict], written(form), "combine", [], [[str(coefficient), factors]])

@@ -38,7 +38,7 @@ _RELATION: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
 
 
 def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
-    """Return a statement as in its records. ``start`` replaces a quantity that no record defines."""
+    """Return the header of a statement from its records. ``start`` replaces a quantity that no record defines."""
     defined: dict[str, Prefix] = {}
     for name, value in statement.let:
         defined[name] = from_formula(value, defined)

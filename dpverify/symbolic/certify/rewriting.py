@@ -137,8 +137,7 @@ class Rewritten:
         return "=" if self.way == 0 else ">="
 
 
-#: Writes the instance at a place, with some letters replaced by the place's indices. Returns None if its conditions are
-#: not proven.
+#: Writes the instance at a place with the place's indices, or returns None if its conditions are not proven.
 Write = Callable[[FactList, Mapping[str, Expr]], "Rewritten | None"]
 
 

@@ -182,7 +182,7 @@ class Writer:
         self.ended()
 
     def _below_exp(self, base: Expr, power: Expr, exponents: list[Expr]) -> None:
-        """Write that b**e <= exp(e*(b - 1)), and that this is at most the exponentials with these exponents."""
+        """Write that b**e <= exp(e*(b - 1)), and that this is at most the exponentials of ``exponents``."""
         less = base - k.rational(1)
         by_power = {"a": base, "b": k.row("exp", less), "p": power}
         steps = [("one-minus-exp", {"x": -less}), ("power-monotone", by_power)]
@@ -193,7 +193,7 @@ class Writer:
                 self.place.fact(">=", k.put(rule.gap, where), "instance", "rule", name, where)
 
     def run_induction(self, letter: str, base: str, step: str) -> None:
-        """Write an induction: a statement holds at the start of a letter, and above it if it holds one below."""
+        """Write an induction over a letter: the base at its start, and the step from each integer to the next."""
         proof = self.proof
         place = self.place
         self.first_facts()
@@ -255,7 +255,7 @@ class Writer:
                     raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
 
     def cited(self, step: Step) -> Origin:
-        """Return what a step cites: a lemma if a derivation is cited, or a premise."""
+        """Return what a step cites: a lemma if a derivation is cited, otherwise a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]
         letter = renamed_letter(premise)

@@ -25,7 +25,7 @@ class Cited(Premise):
 
     derivation: Derivation | None = None  # leads from the left side to the right side
     start: Any = None  # its first expression, which a letter on the left side may name; set only by ``cite``
-    hidden: tuple[Condition, ...] = ()  # on letters of ``start`` that neither side contains
+    hidden: tuple[Condition, ...] = ()  # conditions on letters of ``start`` that neither side contains
     where: Mapping[str, Any] = field(default_factory=dict)  # expressions substituted for its letters
 
     @property
@@ -120,7 +120,9 @@ def _recorded(derivation: Derivation) -> list[Recorded]:
 
 
 def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return values of the local letters without a meaning that satisfy all assumptions on them, under conditions.
+    """Return values for the local letters without a meaning.
+
+    Under the conditions, they satisfy all assumptions on them.
 
     A letter has a meaning if the start or a premise contains it, or if an assumption relates it to such a letter.
     """

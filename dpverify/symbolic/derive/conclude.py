@@ -173,9 +173,9 @@ def _cited(derivation: Derivation) -> set[str]:
 def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
     """Return the letters that name the start of a cited derivation or a quantity that a record measures.
 
-    Such a letter has only this meaning. The result has the start, or None for a measured quantity, and the conditions
-    on the letters of the start. It includes letters from inside a cited derivation that the ends of this derivation
-    contain.
+    The value of a letter is the start, or None for a measured quantity, with the conditions on the letters of the
+    start. Letters of citations inside a cited derivation are included if the ends of this derivation contain them. A
+    letter must have only one meaning.
     """
     meanings: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
     for premise in derivation.premises.values():
@@ -242,7 +242,7 @@ def _points(derivation: Derivation, statement: Any) -> list[dict[str, Any]]:
 def _points_of(
     variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
 ) -> list[dict[str, Any]]:
-    """Return points. They are cached, since controls of a derivation change the printed side but not its domain."""
+    """Return cached points: controls of a derivation change the printed side but not its domain."""
     return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.found
 
 

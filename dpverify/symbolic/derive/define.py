@@ -63,7 +63,7 @@ class Recorded(Premise):
 
 
 def define(statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any) -> Recorded:
-    """Return the definition of a quantity or function of the paper as a premise with ``=``, with its conditions.
+    """Return the definition of a quantity or function of the paper as a premise with ``=`` and its conditions.
 
     ``letter`` names a quantity on the left side. ``part`` is ``start`` or ``step`` for a recursion. ``where`` maps
     letters to their replacements. All conditions are proven at every use.
@@ -80,8 +80,8 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
     """Return a fact of the literature as a premise. A proof that uses it is a proof given this fact.
 
     The letters of a fact about functions cannot be replaced. An induction needs the fact for all integers up to a last
-    number n. The record states this in one equation: ``sum(max(left - right, 0), i, 1, n) = 0`` says that ``left <=
-    right`` for each i.
+    number n. The record states this in one equation: ``sum(max(left - right, 0), i, 1, n) = 0`` says that
+    ``left <= right`` for each i.
     """
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
@@ -293,9 +293,7 @@ def refer(
     reading: Mapping[str, str] | None = None,
     **where: Any,
 ) -> Referenced:
-    """Return a statement of another claim as a premise.
-
-    The record of the claim of ``statement`` must build on this claim.
+    """Return a statement of another claim as a premise. By its record, ``statement`` must rest on this claim.
 
     ``letter`` names the quantity that the record measures. ``where`` maps symbols to their replacements, and other
     symbols are kept. All conditions are proven at every use. A reading that is not chosen is that of ``statement``.

@@ -66,12 +66,12 @@ class Induction(Premise):
 
 
 def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation, last: Any = None) -> Induction:
-    """Make a premise for every integer ``letter >= start`` of a derivation at the start and one at ``letter + 1``.
+    """Make a premise for every integer ``letter >= start`` from a derivation at the start and one at ``letter + 1``.
 
     The step has a `Hypothesis` among its premises, whose sides state what is proved. Assumptions of the two derivations
     about other letters are conditions of every use. About its letter, the step may assume only what follows from
-    ``letter >= start``. With ``last`` the premise is only for ``letter <= last``, and the step may also assume ``letter
-    + 1 <= last``.
+    ``letter >= start``. With ``last`` the premise is only for ``letter <= last``, and the step may also assume
+    ``letter + 1 <= last``.
     """
     granted = [premise for premise in step.premises.values() if isinstance(premise, Hypothesis)]
     if len(granted) != 1 or granted[0].letter != letter:

@@ -57,7 +57,7 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
 def spread(derivation: Derivation, limit: int) -> list[Perturbation]:
     """Return up to ``limit`` :func:`perturbations`, evenly spaced from the first on.
 
-    Only one is computed if one suffices.
+    If ``limit`` is 1, only one is computed.
     """
     candidates = perturbations(derivation)
     if limit == 1:

@@ -49,7 +49,7 @@ from dpverify.symbolic.rules.base import Holds
 
 
 def in_order(derivation: Derivation) -> Mapping[str, Variable]:
-    """Bound letters by their premises, and order the variables such that each follows those its range depends on."""
+    """Bound letters by their premises, and put each variable after those that its range depends on."""
     todo = {name: _bounded(name, variable, derivation) for name, variable in derivation.variables.items()}
     if todo == dict(derivation.variables):
         return derivation.variables
@@ -93,7 +93,7 @@ def _bounds(premise: Premise, name: str) -> bool:
 
 
 def _applies(premise: Premise) -> Any:
-    """Return a test whether a premise's conditions hold at a point, without those that signs of symbols decide."""
+    """Return a test of a premise's conditions at a point, without those that signs of symbols decide."""
     relations = tuple(
         c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False)
     )

@@ -60,7 +60,7 @@ class Setting:
         return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
 
     def frozen(self, *expressions: Any) -> list[str]:
-        """Return the letters of expressions that are equal at all points, although the facts allow other values."""
+        """Return the letters that have one value at all points, although the facts allow other values."""
         letters = sorted({s for expr in expressions for s in symbols_of(expr)}, key=str)
         names = []
         for letter in letters if self.points.found else ():
@@ -226,7 +226,7 @@ def check_shown(derivation: Derivation, facts: Facts) -> None:
 
 
 def _cited(derivation: Derivation, name: str) -> Premise:
-    """Return the premise of this name. It must be a derivation that is cited with its own ends."""
+    """Return the premise of this name. It must be a cited derivation whose ends are the two sides."""
     premise = derivation.premises.get(name)
     start = getattr(premise, "start", None)
     if premise is None or start is None or premise.lhs != start or len(premise.under) != 1:

@@ -47,7 +47,7 @@ def _opened(derivation: Derivation, named: Cited, cited: Derivation, local_lette
     """Replace one name. Local letters of the cited derivation come with it, and so do their assumptions."""
     put = _Put(named.lhs.name, named.start)
     relations = [c.relation for c in named.hidden if isinstance(c, Holds)]
-    assumed = [a for a in relations if not (a.lhs.is_Symbol and a.rhs == 0)]  # symbols have their signs
+    assumed = [a for a in relations if not (a.lhs.is_Symbol and a.rhs == 0)]  # signs belong to the symbols
     variables = {name: cited.variables[name] for name in cited.variables if name in local_letters}
     variables |= {name: put.variable(v) for name, v in derivation.variables.items() if name != named.lhs.name}
     return replace(

@@ -259,9 +259,9 @@ def zcdp_delta(epsilon: Value, rho: Value) -> Value:
 def zcdp_epsilon(delta: Value, rho: Value) -> Value:
     """Return the epsilon >= 0 at delta that a Renyi divergence of at most ``rho*z`` at every order z implies.
 
-    It is the minimum of :func:`renyi_epsilon` over all orders. At the order 1 + x the slope is ``rho - (log(1/delta) -
-    log(1+x))/x^2``, which has one zero. As 0 < log(1+x) < x, the zero is between the x at which ``rho*x^2 + x`` is
-    log(1/delta) and the x at which ``rho*x^2`` is.
+    It is the minimum of :func:`renyi_epsilon` over all orders. At the order 1 + x the slope is
+    ``rho - (log(1/delta) - log(1+x))/x^2``, which has one zero. As 0 < log(1+x) < x, the zero is between the x at which
+    ``rho*x^2 + x`` is log(1/delta) and the x at which ``rho*x^2`` is.
     """
     need("delta > 0", delta > 0, delta <= 0, delta)
     need("delta < 1", delta < 1, delta >= 1, delta)
@@ -281,8 +281,9 @@ def zcdp_epsilon(delta: Value, rho: Value) -> Value:
 def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:
     """Return the Renyi divergence of an integer order z of Gaussian noise under Poisson sampling.
 
-    One example is added or removed. The divergence is ``log(sum_k C(z, k) (1-q)^(z-k) q^k exp(mu^2 k (k-1)/2)) /
-    (z-1)``, the larger of both directions (Mironov, Talwar and Zhang 2019, section 3.3).
+    One example is added or removed. The divergence is
+    ``log(sum_k C(z, k) (1-q)^(z-k) q^k exp(mu^2 k (k-1)/2)) / (z-1)``, the larger of both directions (Mironov, Talwar
+    and Zhang 2019, section 3.3).
     """
     order = elementary.as_int("sampled_gaussian_renyi", "z", z)
     need("z > 1", order > 1, order <= 1, z)

@@ -3,8 +3,9 @@
 From some index on, either the ratio of successive terms is below 1, or the terms are powers of the index times a
 function that Taylor's theorem encloses.
 
-The growth of the terms with their index ``i`` decides which case applies. With ``u = 1/i`` a term is ``i**power *
-shape(u) * exp(exponent(i)) * rest(i)``, where the ratio of successive values of ``rest`` is ``u**-degree * ratio(u)``.
+The growth of the terms with their index ``i`` decides which case applies. With ``u = 1/i`` a term is
+``i**power * shape(u) * exp(exponent(i)) * rest(i)``, where the ratio of successive values of ``rest`` is
+``u**-degree * ratio(u)``.
 """
 
 from __future__ import annotations

@@ -243,7 +243,7 @@ class Occurrence:
     letter: Any = None
     small: Any = None
     large: Any = None
-    paths: frozenset[tuple[Any, ...]] = frozenset()  # indices of the sums, outermost first, of the bounds
+    paths: frozenset[tuple[Any, ...]] = frozenset()  # indices of sums, outermost first, inside which the bounds hold
     path: tuple[Any, ...] = ()
 
     def bounded(self, letter: Any, small: Any, large: Any, paths: frozenset[tuple[Any, ...]]) -> Occurrence:

@@ -2,9 +2,9 @@
 
 An expression is read as a sum of products of powers, up to constant factors. Logarithms count as letters.
 
-Let ``c_k <= const`` be conditions in which ``c_k`` are products of powers. A term ``m = prod r_j**w_j * prod
-c_k**v_k``, for weights ``w_j >= 0`` that add up to 1 and ``v_k >= 0``, is at most a constant times the largest ``r_j``.
-The weights are found by exact linear programming over the exponents, and they are the proof.
+Let ``c_k <= const`` be conditions in which ``c_k`` are products of powers. A term
+``m = prod r_j**w_j * prod c_k**v_k``, for weights ``w_j >= 0`` that add up to 1 and ``v_k >= 0``, is at most a constant
+times the largest ``r_j``. The weights are found by exact linear programming over the exponents, and they are the proof.
 """
 
 from __future__ import annotations
