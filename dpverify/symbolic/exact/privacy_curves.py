@@ -17,13 +17,14 @@ and which data attain it.
 
 **Each example with probability q (Poisson).** Condition on the other examples that are drawn; let s be their sum. The
 laws are (1-q) N(s, 1) + q N(s+u, 1) and (1-q) N(s, 1) + q N(s+v, 1), with the old vector u and the new vector v. The
-divergence is jointly convex and does not depend on s, so its value at s = 0 is an upper bound. This bound is attained
-if all other vectors are 0. With the likelihood ratios L_u and L_v to N(0, 1) the divergence is E f(L_u, L_v), f(a, b) =
-((1-q)(1-c) + q a - c q b)_+. The mixed derivative of f is not positive. L_u and L_v are exponentials of jointly
-Gaussian numbers of variances |u|^2, |v|^2 and covariance <u, v>. So E f decreases with the covariance (Plackett's
-identity), and opposite vectors are the worst case. On a line with u >= 0 >= v the ratio of the laws increases with x,
-so the divergence is the maximum over t of P(X > t) - c Q(X > t). For each t this difference increases with u and
-decreases with v, so u = C, v = -C is the worst case. The other order has the same divergence, by reflection.
+divergence is jointly convex, so it is at most its largest value for one s. This value does not depend on s, so take s =
+0. The bound is attained if all other vectors are 0. With the likelihood ratios L_u and L_v to N(0, 1) the divergence is
+E f(L_u, L_v), f(a, b) = ((1-q)(1-c) + q a - c q b)_+. The mixed derivative of f is not positive. L_u and L_v are
+exponentials of jointly Gaussian numbers of variances |u|^2, |v|^2 and covariance <u, v>. So E f decreases with the
+covariance (Plackett's identity), and opposite vectors are the worst case. On a line with u >= 0 >= v the ratio of the
+laws increases with x, so the divergence is the maximum over t of P(X > t) - c Q(X > t). For each t this difference
+increases with u and decreases with v, so u = C, v = -C is the worst case. The other order has the same divergence, by
+reflection.
 
 At the worst t the ratio is c: with y = exp(C t) and g = exp(-C^2/2) it solves
 q g y^2 - (1-q)(c-1) y - c q g = 0.
@@ -94,7 +95,7 @@ def check_sampled(epsilon: Value, q: Value, mu: Value) -> None:
 
 
 def gaussian_epsilon(delta: Value, mu: Value) -> Value:
-    """Return the smallest epsilon >= 0 at which Gaussian noise of deviation 1 on sensitivity mu has this delta."""
+    """Return the smallest epsilon >= 0 at which :func:`gaussian_delta` is at most delta."""
     return sampled_gaussian_epsilon(delta, ONE, mu)
 
 

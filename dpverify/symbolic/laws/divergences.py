@@ -27,7 +27,7 @@ from dpverify.symbolic.laws.law import Law, LineLaw, paired
 from dpverify.symbolic.laws.losses import MOST_POINTS, Atom, Total, grid_width, total_of
 
 BITS = 128  # working precision of every divergence, whatever the precision of the caller
-_REACH = 72  # at most 2**-_REACH of a loss of a composition lies outside on each side
+_REACH = 72  # at most 2**-_REACH of the law of one loss lies outside on each side
 _SAMPLES = 400  # points of a piece at which the loss is evaluated to choose a grid
 _POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # (largest number of losses, grid points in a deviation of a loss)
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]

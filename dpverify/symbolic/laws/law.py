@@ -116,7 +116,7 @@ def line(component: Component) -> LineLaw:
 
 
 def mixture(weight: Value, first: Law, second: Law) -> LineLaw:
-    """Return the mixture of the first law, with a weight, and of the second law."""
+    """Return the law that is the first law with probability ``weight``, and otherwise the second law."""
     check_probability("the weight of a mixture", weight)
     laws = as_line(first), as_line(second)
     if laws[0].is_discrete != laws[1].is_discrete:

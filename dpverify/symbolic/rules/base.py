@@ -55,7 +55,7 @@ class Condition(ABC):
     """A side condition of a rule. Its fields are expressions."""
 
     def substituted(self, where: Substitution) -> Self:
-        """Return the condition of an instance."""
+        """Return the condition with expressions substituted for symbols."""
         return replace(self, **{part.name: substitute(getattr(self, part.name), where) for part in fields(self)})
 
     def expressions(self) -> tuple[Any, ...]:
@@ -95,7 +95,7 @@ class ForAll(Condition):
     relation: Any  # the relation for one integer
 
     def substituted(self, where: Substitution) -> ForAll:
-        """Return the condition of an instance."""
+        """Return the condition with expressions substituted for symbols."""
         parts = (substitute(part, where) for part in (self.lo, self.hi, self.relation))
         return ForAll(self.index, *parts)
 

@@ -30,7 +30,10 @@ f = Function("f", real=True)
 
 
 def convolution(first: Any, second: Any, count: Any, index: Any = j) -> Any:
-    """Return term ``count`` of the convolution of two sequences, ``sum_{j<count} first**j*second**(count-1-j)``."""
+    """Return term ``count`` of the convolution of two geometric sequences.
+
+    It is ``sum_{j<count} first**j*second**(count-1-j)``.
+    """
     return Sum(first**index * second ** (count - 1 - index), (index, 0, count - 1))
 
 
