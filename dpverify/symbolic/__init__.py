@@ -1,4 +1,4 @@
-"""Formula trees to exact numbers and to sympy; derivations and the catalogue of inequalities that they cite."""
+"""Evaluate formula trees, convert them to sympy, and check derivations and the catalogue's rules that they cite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
     from dpverify.symbolic.rules import CATALOGUE, Rule
 
-# Modules are loaded when a name is first used: what evaluates and decides does not import sympy.
+# Modules are loaded when a name is first used, so that evaluation does not import sympy.
 _HOMES = {
     "certify.judge": "check_derivation",
     "expressions.functions": "HOLE Bit Inner Log2 Moment Norm PopCount",

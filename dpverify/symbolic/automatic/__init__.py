@@ -1,1 +1,1 @@
-"""Proofs that nobody wrote: a search writes certificates, and the stand-alone checker decides."""
+"""Automatic proofs: a search writes certificates, and the stand-alone checker decides."""

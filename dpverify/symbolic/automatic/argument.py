@@ -7,12 +7,12 @@ from typing import Any
 
 from dpverify.symbolic.certify.checker import Expr, k
 
-INDEX = "idx"  # of the terms of a sum
-MOST_CHARACTERS = 100  # of a formula; a longer one is left out
+INDEX = "idx"  # index of the terms of a sum
+MOST_CHARACTERS = 100  # length of a rule's values; longer ones are left out
 
 
 def argument_lines(certificate: dict[str, Any], way: str) -> list[str]:
-    """Lines that name what a proof uses."""
+    """Return lines that name the cases, inductions and rules of a proof."""
     table = k.read_table(certificate["table"])
     lines = list(dict.fromkeys(_lines(certificate["statement"]["body"], table, "")))
     return [way, *lines] if lines else [f"{way}: the signs of terms suffice"]
@@ -49,7 +49,7 @@ SIGNS = {"+": 1, "*": 2, "^": 3}
 
 
 def formula(e: Expr) -> str:
-    """An expression of the checker in the formula language."""
+    """Return an expression of the checker in the formula language."""
     return _formula(e, 0)
 
 

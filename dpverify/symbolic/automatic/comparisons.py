@@ -1,4 +1,4 @@
-"""Ways to prove a sign that compare something else: squares, arguments of logarithms, exponents."""
+"""Ways to prove a sign by comparing squares, arguments of logarithms, or exponents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpverify.symbolic.certify.place import FactList
 
 
 def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Compare the exponential of what stands beside logarithms with their arguments."""
+    """Compare the exponential of the terms without logarithms with the arguments of the logarithms."""
     low: list[tuple[Expr, Any]] = []
     high: list[tuple[Expr, Any]] = []
     rest = form
@@ -29,7 +29,7 @@ def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, dep
     scale = scale / min(c * scale for _, c in low + high)
     up = k.form_of({m: c * scale for m, c in rest.items() if c > 0})
     down = k.form_of({m: -c * scale for m, c in rest.items() if c < 0})
-    if len(low) + len(high) == 1:  # of a product of a sum, the logarithm is not taken apart
+    if len(low) + len(high) == 1:  # the logarithm of a product with a sum is not expanded
         up, down = (up - down, k.ZERO) if low else (k.ZERO, down - up)
     a, b = (
         k.row("*", k.row("exp", written(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
@@ -64,7 +64,7 @@ def by_exponentials(search: Search, place: FactList, form: Form, strict: bool, d
 
 
 def by_square(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Complete the square of a letter or root, whose coefficient is positive and discriminant not."""
+    """Complete the square in a letter or root with a positive leading coefficient and a nonpositive discriminant."""
     for atom in dict.fromkeys(a for m in form for a, _ in m):
         if atom[0] not in ("letter", "base", "log", "e", "apply"):
             continue
@@ -87,7 +87,7 @@ def by_square(search: Search, place: FactList, form: Form, strict: bool, depth: 
 
 
 def _quadratic(form: Form, atom: Any) -> tuple[tuple[Form, Form, Form], Expr] | None:
-    """Coefficients of a form as a polynomial of degree 2 in an atom or its root."""
+    """Return the coefficients of a form as a polynomial of degree 2 in an atom or its root, or None."""
     exponents = {dict(m).get(atom, k.ZERO) for m in form}
     values = {x.constant() for x in exponents}
     if None in values:
@@ -107,7 +107,7 @@ def _quadratic(form: Form, atom: Any) -> tuple[tuple[Form, Form, Form], Expr] | 
 
 
 def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Compare squares: a sum with a square root is the difference of two squares over another sum."""
+    """Compare squares: a sum with a square root is a difference of two squares divided by another sum."""
     roots = {a: None for m in form for a, x in m if x.constant() is not None and x.constant().q == 2}
     for atom in roots:
         parts = _linear(form, atom)
@@ -116,7 +116,7 @@ def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: i
         (outside, beside), root = parts
         product = place.scope.product
         squares = product(outside, outside) - product(product(beside, beside), place.form(written(k.alone(atom))))
-        for sign in (1, -1):  # of what stands outside, against the root
+        for sign in (1, -1):  # sign of the terms without the root
             other = outside.times(sign) - product(beside.times(sign), place.form(root))
             if not search.prove(place, other, True):
                 continue
@@ -130,7 +130,7 @@ def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: i
 
 
 def _linear(form: Form, atom: Any) -> tuple[tuple[Form, Form], Expr] | None:
-    """What stands outside of a square root, and what it is multiplied with."""
+    """Return the terms without a square root, the cofactor of the root, and the root, or None."""
     parts: tuple[dict[Any, Any], dict[Any, Any]] = ({}, {})
     for m, c in form.items():
         exponent = dict(m).get(atom, k.ZERO).constant()

@@ -1,7 +1,7 @@
-"""Instances of rules on the functions and sums in a goal, as facts that a combination may use.
+"""Instances of rules about the functions and sums in a goal, as facts that a combination may use.
 
-A fact is written to the certificate only where a combination uses it. For a sum these are closed forms of geometric
-sums, bounds by one term, and other orders of the terms.
+A fact is written to the certificate only if a combination uses it. The facts about a sum are closed forms of geometric
+sums, bounds by one term, and sums in another order.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from dpverify.symbolic.certify.rewriting import prepare, unproven
 def instance(
     goals: Goals, place: FactList, name: str, where: Mapping[str, Any], times: Expr | None = None
 ) -> Iterator[Known]:
-    """Yield what a rule says of some values, if its conditions are proven.
+    """Yield the instance of a rule for some values, if its conditions are proven.
 
-    A function is given as a pair of an index and a body. ``times``: a factor that is not negative.
+    A function is a pair of an index and a body. ``times`` is a nonnegative factor.
     """
     rule = k.Rule(place.proof.checker.rules[name])
     try:
@@ -54,14 +54,14 @@ def instance(
 
 
 def _written(where: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as certificates have them."""
+    """Return values in the format of certificates."""
     functions = {name: value for name, value in where.items() if not isinstance(value, k.Row)}
     bodies = {name: [INDEX, k.put(body, {index: k.letter(INDEX)})] for name, (index, body) in functions.items()}
     return {**where, **bodies}
 
 
 def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[Known]:
-    """Yield facts about a sum or series of one product, which begins at 0."""
+    """Yield facts about a sum or series that starts at 0 and whose summand is one product."""
     series = of_atom(atom)
     _, index, _, hi, body = series
     ratio = _ratio(goals, place, series)
@@ -88,7 +88,7 @@ def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[Known]:
 
 
 def _from_end(body: Expr, index: str, hi: Expr) -> Expr | None:
-    """The base x of terms i*x**(hi - i)."""
+    """Return the base x of terms ``i*x**(hi - i)``, or None for other terms."""
     parts = _index_parts(body, index)
     powers = [part for part in parts if part[0] == "^"]
     if len(parts) != 2 or k.letter(index) not in parts or len(powers) != 1 or index in _names(powers[0][1]):
@@ -97,7 +97,7 @@ def _from_end(body: Expr, index: str, hi: Expr) -> Expr | None:
 
 
 def _index_parts(body: Expr, index: str) -> list[Expr]:
-    """Factors of a body that hold its index."""
+    """Return the factors of a body that contain its index."""
     return [part for part in (body[1:] if body[0] == "*" else [body]) if index in _names(part)]
 
 
@@ -106,7 +106,7 @@ def _names(expr: Expr) -> set[str]:
 
 
 def _ratio(goals: Goals, place: FactList, series: Expr) -> Expr | None:
-    """The ratio of two terms of a geometric sum whose first term is 1."""
+    """Return the ratio of successive terms of a geometric sum whose first term is 1, or None."""
     term, scope = place.scope.term(*series)
     at = k.letter(f"%{place.scope.depth}")
     form: Form = scope.form(term)
@@ -126,13 +126,13 @@ def _ratio(goals: Goals, place: FactList, series: Expr) -> Expr | None:
     return ratio
 
 
-ROUNDS = 3  # the last one for sums only
-MOST_ATOMS = 14  # functions that are looked at
+ROUNDS = 3  # the last round is for sums only
+MOST_ATOMS = 14  # largest number of functions in a round
 CHORDS = (fmpq(1), fmpq(1, 2), fmpq(2))
 
 
 def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:
-    """Facts at a place, and instances of rules about the functions in a form and in what these say."""
+    """Return facts at a place, and instances of rules about the functions in a form and in these instances."""
     columns = [c for c in columns_for(goals, place, form, 2, "") if c.factors and len(c.factors) < 2]
     columns += [whole for column in columns for whole in _without_fractions(goals, place, column)]
     seen = set[Any]()
@@ -174,13 +174,13 @@ def _instances(
 
 
 def positive(goals: Goals, place: FactList, forms: list[Form]) -> list[Form]:
-    """Forms with the signs with which they are positive; none where one may have either sign."""
+    """Return the forms with signs that make them positive, or nothing if the sign of a form is not proven."""
     signs = [next((s for s in (1, -1) if goals.prove(place, form.times(s), True)), 0) for form in forms]
     return [form.times(sign) for form, sign in zip(forms, signs, strict=True)] if all(signs) else []
 
 
 def _without_fractions(goals: Goals, place: FactList, column: Known) -> Iterator[Known]:
-    """Yield a fact times the sums under its fraction bars."""
+    """Yield a fact times the sums in its denominators."""
     under = positive(goals, place, [d for d in denominators(column.form) if len(d) > 1])
     if not under or len(column.factors) != 1:
         return
@@ -217,7 +217,7 @@ def _exponential(goals: Goals, place: FactList, exponent: Form) -> Iterator[Know
 
 
 def _chord(goals: Goals, place: FactList, u: Expr, way: int) -> Iterator[Known]:
-    """Convexity on a range whose end is a number, where it is known that the exponent is below that."""
+    """Yield convexity bounds on a range that ends at a number, if the exponent is known to be below this number."""
     for end in CHORDS:
         if goals.expr(place, k.rational(end) - u):
             base = k.row("exp", k.rational(way))
@@ -262,14 +262,14 @@ def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator
 
 
 def _beside_one(goals: Goals, place: FactList, root: Form) -> Iterator[Known]:
-    """How a root or reciprocal stands to 1."""
+    """Yield that a root or reciprocal is at most 1, or at least 1."""
     for gap in (k.ONE - root, root - k.ONE):
         if goals.prove(place, gap):
             yield Known(gap, False, (written(gap),))
 
 
 def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[Known]:
-    """Yield what rules say of two functions of one kind."""
+    """Yield instances of rules about two functions of the same kind."""
     for (a, x), (b, y) in permutations(powers, 2):
         if a[0] == b[0] == "log" and x is y is k.ONE:
             yield from _two_logarithms(goals, place, a[1], b[1])
@@ -299,7 +299,7 @@ def _two_logarithms(goals: Goals, place: FactList, first: Form, second: Form) ->
 
 
 def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> Iterator[Known]:
-    """One exponent below the other, or a share of it."""
+    """Yield facts about two exponents if one is below the other or a fraction of it."""
     u, v = written(low), written(high)
     yield from instance(goals, place, "exp-monotone", {"a": u, "b": v})
     if len(low) == len(high) == 1:
@@ -309,7 +309,7 @@ def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> I
 
 
 def square_columns(place: FactList, form: Form) -> Iterator[Known]:
-    """Yield squares of differences of roots of terms that are added, whose product is taken away."""
+    """Yield squares of differences of roots of two positive terms, if the form subtracts their product."""
     plus = [(m, c) for m, c in form.items() if c > 0]
     for i, (m, c) in enumerate(plus):
         for n, _ in plus[i + 1 :]:
@@ -327,13 +327,13 @@ def square_columns(place: FactList, form: Form) -> Iterator[Known]:
 
 
 def square(place: FactList, root: Expr) -> Known:
-    """The square of something."""
+    """Return the square of an expression as a fact."""
     product = k.row("*", root, root)
     return Known(place.form(product), False, (product,), emit=[lambda: place.square(root)])
 
 
 def _root(m: Any) -> Expr | None:
-    """The root of a monomial, if its powers are numbers."""
+    """Return the root of a monomial if its exponents are numbers, otherwise None."""
     if any(x.constant() is None and a[0] != "e" for a, x in m):
         return None
     return k.row("*", k.rational(1), *(power(a, x.times(fmpq(1, 2))) for a, x in m))

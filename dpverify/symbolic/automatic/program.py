@@ -1,4 +1,4 @@
-"""A sign as a combination of known facts: floats choose columns of a linear program, exact arithmetic the weights."""
+"""A sign as a combination of known facts: floats choose the columns of a linear program, exact numbers the weights."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dpverify.symbolic.prove.certificate import solve
 
 MOST_COLUMNS = 2500
 MOST_MULTIPLES = 700
-SMALL = 1200  # entries of a program that is solved exactly at once
-MOST_SUMS = 6  # products with sums in facts, to which others are extended
-MOST_TERMS = 40  # of a column
-SECONDS = 1.5  # of one program
-LEAST = 1e-9  # weight that counts
+SMALL = 1200  # a program with at most this number of entries is solved exactly at once
+MOST_SUMS = 6  # products with sums in facts, to which other facts are extended
+MOST_TERMS = 40  # terms of a column
+SECONDS = 1.5  # time limit of one program
+LEAST = 1e-9  # smallest weight that counts
 RELATION = (">=", ">")
 
 
@@ -37,7 +37,7 @@ def combined(
 ) -> bool:
     """Write that a form is nonnegative, if it is a combination of facts and their multiples.
 
-    ``divisors``: positive forms with which the form is multiplied first.
+    ``divisors`` are positive forms by which the form is multiplied first.
     """
     target = form
     for divisor in divisors:
@@ -72,7 +72,7 @@ def written_down(
 
 
 def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Known]) -> Iterator[Known]:
-    """Yield facts times what one of their monomials lacks to be one of the target's."""
+    """Yield facts times cofactors that turn one of their monomials into one of the target's."""
     seen = set[Any]()
     sums = {m: None for f in facts for m in f.form if len(m) > 1 and any(a[0] == "sum" for a, _ in m)}
     wanted = [*target, *list(sums)[:MOST_SUMS]]
@@ -101,7 +101,7 @@ def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Know
 
 
 def _quotient(place: FactList, m: Any, part: Any) -> Form | None:
-    """What a monomial has more than another one, if every power in it is also one of the first."""
+    """Return the quotient of two monomials if the first has all powers of the second, otherwise None."""
     if not part or m == part:
         return None
     left = dict(m)
@@ -137,7 +137,7 @@ def _weights(columns: list[Known], target: Form, strict: bool) -> list[tuple[Any
 
 
 def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: bool) -> list[Known] | None:
-    """The columns that floats give a positive weight; cheap ones first."""
+    """Return the columns that get a positive weight in floats. Cheap columns are preferred."""
     scales = [1 / max(abs(_float(c)) for c in column.form.values()) for column in columns]
     entries = [
         (_float(c) * scale, rows[m], j)
@@ -154,7 +154,7 @@ def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: b
     options: dict[str, Any] = {}
     if strict:
         options = {"A_ub": csc_matrix([[-float(c.strict) for c in columns]]), "b_ub": [-1e-3]}
-    linprog: Any = optimize.linprog  # whose types know no sparse matrix
+    linprog: Any = optimize.linprog  # its types do not include sparse matrices
     found = linprog(
         costs,
         A_eq=matrix,

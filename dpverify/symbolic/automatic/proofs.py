@@ -1,8 +1,8 @@
-"""Search for a proof of a statement of two formulas, as a certificate that the stand-alone checker accepts.
+"""Search for a proof of a statement with two formulas, as a certificate that the stand-alone checker accepts.
 
-A statement is proved directly, or by induction over one of its integers. Facts that the checker does not need are
-removed from the certificate. The search also gives the next line of a proof as text: the printed side if the search
-reaches it, or what a rule offers on the way to it.
+A statement is proved directly, by induction over one of its integers, or by a lemma. Facts that the checker does not
+need are removed from the certificate. The search also suggests the next line of a text proof: the printed side if the
+search proves it, or lines from rules.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ UNIT, ZERO = k.rational(1), k.rational(0)
 
 
 def by_induction(search: Search, writer: Writer) -> bool:
-    """Prove a statement from itself for the integer before; the first facts are written."""
+    """Prove a statement by induction over one of its integers. The first facts must be written before."""
     place, proof = writer.place, writer.proof
     for side in (proof.lhs, proof.rhs):
         prepare(search, place, side)
@@ -46,7 +46,7 @@ def by_induction(search: Search, writer: Writer) -> bool:
 
 
 def _integers(writer: Writer) -> Iterator[tuple[str, Expr]]:
-    """Yield integers of the statement that its conditions bound by a number, with that."""
+    """Yield the integers of the statement with the lower bounds that its conditions give."""
     proof = writer.proof
     for name in sorted(k.letters_in(writer.place.form(proof.gap))):
         if proof.letters.get(name) != "integer":
@@ -88,7 +88,7 @@ def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
 
 
 def _last_terms(search: Search, place: FactList, form: Form, name: str) -> Iterator[tuple[Any, Expr]]:
-    """Yield sums up to the integer, with the equation that takes their last term apart."""
+    """Yield sums up to the integer, with the equation that splits off their last term."""
     for atom in dict.fromkeys(a for m in form for a, _ in m if a[0] == "sum" and a[1] != "oo"):
         series = of_atom(atom)
         _, index, lo, hi, body = series
@@ -102,7 +102,7 @@ def _last_terms(search: Search, place: FactList, form: Form, name: str) -> Itera
 
 
 def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits: list[tuple[Any, Expr]]) -> bool:
-    """From the statement for the integer before, and what comes to it."""
+    """Prove the statement from its hypothesis for the integer before, and from the sign of the difference."""
     relation = proof.relation
     prepare(search, place, hypothesis)
     target = place.form(proof.gap)
@@ -132,7 +132,7 @@ MOST_TRIES = 120
 
 
 def pruned(body: list[Any], accepts: Callable[[], bool], most: int = MOST_TRIES) -> None:
-    """Take facts out of a body and of the lists inside it, as long as ``accepts`` says yes without them."""
+    """Remove facts from a body and from the lists inside it, as long as ``accepts`` returns True without them."""
     tries = iter(range(most))
     for items in reversed(list(_lists(body))):
         size = len(items) // 2 or 1
@@ -161,9 +161,9 @@ def _lists(items: list[Any]) -> Iterator[list[Any]]:
 EFFORT = 12_000
 """Goals that are tried by default; each way of proof gets so many."""
 
-MOST_LETTERS = 200  # of a goal that is shown
+MOST_LETTERS = 200  # length of a goal in a report
 MOST_LEMMAS = 2  # parts of a statement for which an induction is tried
-MOST_SHOWN = 3  # goals that were not proved
+MOST_SHOWN = 3  # unproved goals in a report
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class AutomaticProof:
 
 
 def also_proves(certificate: dict[str, Any], statement: Statement, start: Any = None) -> bool:
-    """Whether the facts of a certificate prove another statement about the same letters, too."""
+    """Test whether the facts of a certificate also prove another statement about the same letters."""
     try:
         header = record_header(statement, start)
     except (ValueError, NotExpressibleError):
@@ -186,7 +186,7 @@ def also_proves(certificate: dict[str, Any], statement: Statement, start: Any = 
 
 
 def accepts(certificate: dict[str, Any]) -> bool:
-    """Whether the stand-alone checker accepts a certificate."""
+    """Test whether the stand-alone checker accepts a certificate."""
     try:
         k.run(certificate, rules())
     except k.Refused:
@@ -244,7 +244,7 @@ def _is_accepted(book: Book, writer: Writer) -> bool:
 
 
 def directly(search: Search, writer: Writer, _: Any = None) -> bool:
-    """From the conditions and the rules."""
+    """Prove a statement from its conditions and the rules."""
     writer.first_facts()
     return _reached(search, writer)
 
@@ -261,13 +261,13 @@ def _reached(search: Search, writer: Writer) -> bool:
 
 
 def inductively(search: Search, writer: Writer, _: Any = None) -> bool:
-    """From the statement for the integer before."""
+    """Prove a statement by induction."""
     writer.first_facts()
     return by_induction(search, writer)
 
 
 def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
-    """From a part of the statement about a sum, which an induction proves."""
+    """Prove a statement from a lemma: a part of the statement about a sum, which an induction proves."""
     book = writer.book
     proof = writer.proof
     header = {key: writer.data[key] for key in ("letters", "conditions")}
@@ -290,7 +290,7 @@ WAYS = (("from conditions and rules", directly), ("by induction", inductively), 
 
 
 def prefix(e: Expr) -> Any:
-    """An expression in the format of certificates."""
+    """Return an expression in the format of certificates."""
     op, *parts = e
     if op == "letter":
         return f"idx{parts[0][1:]}" if parts[0].startswith("~") else parts[0]
@@ -302,7 +302,7 @@ def prefix(e: Expr) -> Any:
 
 
 def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT) -> Certificate:
-    """The certificate of a derivation, whose lines without a reason may need a search."""
+    """Return the certificate of a derivation, with a search for lines without a reason if it is needed."""
     first = certify(statement, derivation)
     if first.data is not None:
         return first
@@ -315,7 +315,7 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
 
 
 def from_left_side(statement: Statement) -> Derivation:
-    """Begin a derivation at the left side of a statement, on all its conditions, with no step."""
+    """Return a derivation without steps that starts at a statement's left side and assumes all its conditions."""
     domains = {name: statement.domains[name] for name in statement.free}
     asked = [*(c for domain in statement.domains.values() for c in domain.constraints), *statement.requires]
     return Derivation(
@@ -330,13 +330,13 @@ def from_left_side(statement: Statement) -> Derivation:
 
 LINE_EFFORT = 1_500  # goals for one line
 MOST_LINES = 5
-MOST_TRIED = 40  # lines that rules offer
+MOST_TRIED = 40  # lines from rules that are tried
 POINTS = 40
 RELATIONS: dict[str | None, Any] = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "="}
 
 
 def next_lines(statement: Statement, chain: Derivation) -> list[str]:
-    """Lines after the last one of a chain, those after which the printed side follows first.
+    """Return next lines of a chain, first those from which the printed side is proved to follow.
 
     A line is left out if the printed side does not follow from it at a point of the domain.
     """
@@ -362,7 +362,7 @@ def next_lines(statement: Statement, chain: Derivation) -> list[str]:
 
 
 def _proves(statement: Statement, left: Any) -> bool:
-    """Whether a search proves that the printed side follows from an expression."""
+    """Test whether a search proves that the printed side follows from an expression."""
     try:
         lhs = parse(text_of(left))
     except (FormulaError, ValueError):

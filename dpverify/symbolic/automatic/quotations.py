@@ -28,7 +28,7 @@ _OF_ORDERS: dict[tuple[bool, bool], RelationToDerived] = {
 
 
 def compared_quotations(specs: Specs) -> Iterator[ComparedQuotation]:
-    """Yield all statements about a recorded paper, compared; papers that are not loaded are left out."""
+    """Yield the comparisons of all statements about another recorded paper. Papers that are not loaded are left out."""
     for claim in specs.claims():
         for quotation in claim.record.quotes:
             paper, _, name = quotation.claim.partition(":")
@@ -37,9 +37,10 @@ def compared_quotations(specs: Specs) -> Iterator[ComparedQuotation]:
 
 
 def compared(claim: ClaimSpec, quoted: ClaimSpec, quotation: Quotation) -> ComparedQuotation:
-    """Compare what a claim says of another one with the record of that one.
+    """Compare what a claim attributes to another claim with the record of that claim.
 
-    Orders are compared up to constants, and with ``O~`` up to logarithms. Only conditions of the quotation count.
+    Orders are compared up to constants, and with ``O~`` also up to logarithms. Only conditions of the quotation are
+    assumed.
     """
     names: dict[Formula, Formula] = {Name(theirs): Name(ours) for ours, theirs in quotation.letters.items()}
     own = claim.record.printed if quotation.formula is None else quotation.formula or None
@@ -56,7 +57,7 @@ def compared(claim: ClaimSpec, quoted: ClaimSpec, quotation: Quotation) -> Compa
 
 
 def _statement(claim: ClaimSpec, quotation: Quotation, printed: Formula, attributed: Formula) -> Statement:
-    """The statement that both formulas are equal, where the letters of the claim live."""
+    """Return the statement that both formulas are equal, on the domains of the claim's letters."""
     record = Claim(
         id=f"{claim.record.id}-quotes",
         where=claim.record.where,

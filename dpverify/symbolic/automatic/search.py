@@ -1,4 +1,4 @@
-"""The search for a proof of a sign: ways to make simpler goals of one, tried in turn within a stated time."""
+"""Search for a proof of a sign: ways to reduce a goal to simpler goals, tried in turn up to a limit of goals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpverify.symbolic.certify.rewriting import prepare
 DEPTH = 5
 MOST_TERMS = 60
 MOST_PARTS = 6  # terms of a lemma about a sum
-COST = 20  # of a way, in goals
+COST = 20  # cost of a way, in goals
 
 
 Way = Callable[["Search", FactList, Form, bool, int], bool]
@@ -29,25 +29,25 @@ Way = Callable[["Search", FactList, Form, bool, int], bool]
 
 
 class OutOfEffortError(Exception):
-    """The stated number of goals is reached."""
+    """The search reached its limit of goals."""
 
 
 class Search(Goals):
-    """Proves signs of forms by more ways than a step of a written proof needs."""
+    """Proves signs of forms by more ways than the check of a written step uses."""
 
     def __init__(self, effort: int, ways: tuple[Way, ...]) -> None:
         super().__init__()
         self.ways = ways
         self.left = effort
         self.whole: FactList | None = None  # the place of the statement, without cases
-        self.tried: dict[str, None] = {}  # goals that were not proved, the last ones last
+        self.tried: dict[str, None] = {}  # unproved goals, the latest last
         self._known: dict[Any, list[Known]] = {}
-        self.open_sums: dict[Expr, None] = {}  # simplest ones first: parts of the statement about sums
+        self.open_sums: dict[Expr, None] = {}  # parts of the statement about sums, the simplest first
         self._missed: set[Any] = set()
         self._open: set[Any] = set()
 
     def known(self, place: FactList, relation: str, expr: Expr) -> bool:
-        """Prove how an expression stands to 0; what no other proof waits for, by a search."""
+        """Prove a relation of an expression to 0, by a search unless another search is in progress."""
         if super().known(place, relation, expr):
             return True
         if self._open or relation == "!=":
@@ -55,14 +55,14 @@ class Search(Goals):
         return self.vanishes(place, expr) if relation == "=" else self.shown(place, expr, relation == ">")
 
     def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = 5) -> bool:
-        """Prove a sign by the ways of a step of a written proof."""
+        """Prove a sign by the ways for steps of written proofs. Every call counts as a goal."""
         self.left -= 1
         if self.left < 0:
             raise OutOfEffortError
         return super().prove(place, form, strict, depth) or (not strict and self._bounded(place, form, depth))
 
     def _bounded(self, place: FactList, form: Form, depth: int) -> bool:
-        """A number minus products of factors that are at most 1."""
+        """Prove the sign of a number minus products of factors that are at most 1."""
         products = [(m, -c) for m, c in form.items() if m]
         left = form.get((), fmpq(0)) - sum(c for _, c in products)
         if left < 0 or depth < 2 or len(form) < 2 or not all(c > 0 and len(m) > 1 for m, c in products):
@@ -79,7 +79,7 @@ class Search(Goals):
         return place.fact(">=", written(form), "combine", [], terms)
 
     def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
-        """Find weights of known facts, of many by floats first."""
+        """Find weights of known facts, with floats first if there are many."""
         columns = pruned(columns_for(self, place, form, depth, products), form)
         if not all(any(m in c.form for c in columns) for m in form):
             return False
@@ -128,7 +128,7 @@ class Search(Goals):
         return self.show(place, place.form(expr), strict, depth)
 
     def facts(self, place: FactList, form: Form) -> list[Known]:
-        """What is known about the functions in a form."""
+        """Return the facts about the functions in a form."""
         key = (place, form)
         if key not in self._known:
             self._known[key] = known_about(self, place, form)
@@ -156,20 +156,20 @@ class Search(Goals):
 
 
 def _form_of(place: FactList, column: Known) -> Form:
-    """The form of a fact, which may be simpler than when it was found."""
+    """Return the form of a fact, which may have become simpler."""
     form: Form = reduce(place.scope.product, map(place.form, column.factors))
     return -form if column.negated else form
 
 
 def tighten(place: FactList, assumed: Expr) -> None:
-    """An integer above 0 is at least 1."""
+    """Write that an integer above 0 is at least 1."""
     less = place.form(assumed) - k.ONE
     if place.scope.integer(less) and place.scope.sign(less + k.ONE) == 3 and not place.scope.sign(less) & 1:
         place.fact(">=", written(less), "whole")
 
 
 def atoms_of(form: Form) -> Iterator[Any]:
-    """Yield the atoms of a form, those inside others last."""
+    """Yield the atoms of a form, atoms inside others last."""
     inner = []
     for m in form:
         for atom, exponent in m:

@@ -1,4 +1,4 @@
-"""Ways to prove a sign: each makes simpler goals of one, or combines facts and instances of rules.
+"""Ways to prove a sign. Each reduces a goal to simpler goals, or combines facts and instances of rules.
 
 Polynomials on boxes and half-lines are proved by products of distances from bounds, and by squares around their
 smallest values.
@@ -27,10 +27,10 @@ from dpverify.symbolic.certify.polynomials import bounds, cleared, denominators,
 MOST_LETTERS = 3
 MOST_DEGREE = 10
 MOST_PRODUCTS = 500
-MOST_DENOMINATOR = 60  # of a point around which squares are taken
+MOST_DENOMINATOR = 60  # largest denominator of a point around which squares are taken
 GRIDS = (0, 400, 40, 12)  # points of a grid in each direction, by the number of letters
 ZOOMS = 4
-WIDTH = 8  # of a half-line on which the smallest value is looked for
+WIDTH = 8  # length of a half-line on which the smallest value is searched for
 
 
 def by_box(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -100,7 +100,7 @@ FUNCTIONS = ("e", "log", "sum")
 
 
 def by_maxima(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Where a maximum stands, one of its arguments is the largest."""
+    """Split by which argument of a maximum is the largest."""
     for atom in atoms_of(form):
         if atom[0] == "max":
             return search.split(place, written(atom[1]) - written(atom[2]), form, strict, depth)
@@ -108,7 +108,7 @@ def by_maxima(search: Search, place: FactList, form: Form, strict: bool, depth: 
 
 
 def by_one_value(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Put the value of a letter that can have one value only."""
+    """Substitute the value of a letter that can have only one value."""
     for name in sorted(k.letters_in(form)):
         if name.startswith(("#", "%")):
             continue
@@ -129,7 +129,7 @@ def _only_value(search: Search, place: FactList, name: str) -> Expr | None:
 
 
 def at_value(search: Search, place: FactList, expr: Expr, name: str, value: Expr, strict: bool, depth: int) -> bool:
-    """Prove the sign of an expression by that at the value that a letter is known to have."""
+    """Prove the sign of an expression by substituting the value that a letter is known to have."""
     put = k.put(expr, {name: value})
     if not search.shown(place, put, strict, depth - 1):
         return False
@@ -166,7 +166,7 @@ def by_exponents(search: Search, place: FactList, form: Form, strict: bool, dept
 
 
 def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Take out a common factor, or the factors of a polynomial."""
+    """Factor out a common factor, or factor a polynomial."""
     powers, cofactor = shared(place.scope, form)
     if powers and len(form) > 1:
         common = k.monomial(powers)
@@ -198,17 +198,17 @@ def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth:
 
 
 def by_facts(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Combine facts with what rules say of the functions in the goal, without products."""
+    """Combine facts and instances of rules about the functions in the goal, without products."""
     return combined(search, place, form, strict, search.facts(place, form), multiples=False)
 
 
 def by_rules(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Combine facts, what rules say of the functions in the goal, squares, and products of these."""
+    """Combine facts, instances of rules about the functions in the goal, squares, and products of these."""
     return combined(search, place, form, strict, [*search.facts(place, form), *square_columns(place, form)])
 
 
 def by_bounds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Put a bound in the place of a function: times a positive factor, the goal is a fact and a goal without it."""
+    """Replace a function by a bound: times a positive factor, the goal is a fact plus a goal without the function."""
     product = place.scope.product
     ours = {f: None for m in form for f in m if f[0][0] in FUNCTIONS or not f[1].whole()}
     tried = set[Any]()
@@ -234,7 +234,10 @@ def by_bounds(search: Search, place: FactList, form: Form, strict: bool, depth: 
 
 
 def _parts(form: Form, function: Any) -> tuple[Form, Form]:
-    """What a function is multiplied with, and what stands outside; nothing beside it if it has other powers."""
+    """Return the cofactor of a function and the terms without it.
+
+    The cofactor is 0 if the function has other powers.
+    """
     held = {m: c for m, c in form.items() if any(a is function[0] for a, _ in m)}
     if any(function not in m for m in held):
         return k.ZERO, form
@@ -243,7 +246,7 @@ def _parts(form: Form, function: Any) -> tuple[Form, Form]:
 
 
 def by_thresholds(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Split where a function's argument passes a number that its rules speak of."""
+    """Split where a function's argument passes a threshold of its rules."""
     if depth < DEPTH - 1:
         return False
     for gap in _thresholds(place, form):

@@ -1,1 +1,1 @@
-"""Integrals and extrema of formulas over real letters, with certified values, and how formulas grow."""
+"""Certified integrals and extrema of formulas over real variables, and bounds on the growth of formulas."""

@@ -1,4 +1,4 @@
-"""Sums of powers of a letter y and of log(y), which bound formulas for all y from a start on that is at least 4."""
+"""Sums of powers of a variable y and of log(y). They bound formulas for all y >= start, where start >= 4."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ VANISHING: Bound = {fmpq(0): arb.neg_inf()}
 
 
 def vanishes(log_high: Bound) -> bool:
-    """Whether an upper bound of the logarithm of a size is minus infinity."""
+    """Test whether an upper bound of the logarithm of a size is minus infinity."""
     return bool(log_high.get(fmpq(0), fmpq(0)) == VANISHING[fmpq(0)])
 
 
 def exactly(number: arb) -> fmpq:
-    """Return a ball without a radius as a rational number."""
+    """Return an exact ball as a rational number."""
     mantissa, exponent = number.man_exp()
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
 
@@ -49,7 +49,7 @@ def times(bound: Bound, factor: Value | int) -> Bound:
 
 
 def largest(bound: Bound, start: arb) -> arb | None:
-    """Return a number that the bound is nowhere above from a start on; None where it is not known to be bounded."""
+    """Return a number that is at least the bound for all y >= start, or None if none is known."""
     powers: dict[fmpq, arb] = {}
     logarithm = arb(0)
     for key, value in bound.items():
@@ -62,15 +62,15 @@ def largest(bound: Bound, start: arb) -> arb | None:
         total = arb(0)
         if not logarithm <= 0:
             return None
-        for key, value in powers.items():  # falling powers of y: each is largest at the start or is 0 in the limit
+        for key, value in powers.items():  # decreasing powers of y: each is at most its value at the start, or 0
             total += value if key == 0 else (value * start ** to_ball(key)).max(arb(0))
         return _above(total + logarithm * start.log())
-    scale = start ** to_ball(-top)  # the bound is y**top times a sum of falling powers
+    scale = start ** to_ball(-top)  # the bound is y**top times a sum of decreasing powers
     share = powers.pop(top)
     for key, value in powers.items():
         share += (value * start ** to_ball(key - top)).max(arb(0))
     if not logarithm <= 0:
-        if not start.log() * to_ball(top) > 1:  # log(y)/y**top falls from here on
+        if not start.log() * to_ball(top) > 1:  # log(y)/y**top decreases from here on
             return None
         share += logarithm.max(arb(0)) * start.log() * scale
     return _above(share / scale) if share < 0 else None
@@ -81,23 +81,23 @@ def _above(value: arb) -> arb | None:
 
 
 def smallest(bound: Bound, start: arb) -> arb | None:
-    """Return a number that the bound is nowhere below from a start on, or None."""
+    """Return a number that is at most the bound for all y >= start, or None if none is known."""
     value = largest(times(bound, -1), start)
     return None if value is None else -value
 
 
 def shifted(key: fmpq | str, top: fmpq) -> fmpq | str:
-    """Return the exponent of a term that is divided by a power of y; the logarithm stays as it is."""
+    """Return the exponent of a term after division by a power of y. The key of the logarithm does not change."""
     return key if isinstance(key, str) else key - top
 
 
 def larger(left: Value, right: Value) -> Value:
-    """Return the larger one of two values, or a ball that holds it."""
+    """Return the larger of two values, or a ball that contains it."""
     return left if left >= right else right if right >= left else to_ball(left).max(to_ball(right))
 
 
 def is_zero(value: Value) -> bool:
-    """Whether a value is 0: a ball that only holds 0 is not."""
+    """Test whether a value is exactly 0. A wider ball that contains 0 is not."""
     return bool(value == 0)
 
 

@@ -1,6 +1,6 @@
-"""Certain bounds of a formula for all large values of one letter y: of its value, and of the logarithm of its size.
+"""Certified bounds of a formula, and of the logarithm of its size, for all large values of one variable y.
 
-The formula is defined for all y from the start on. Otherwise an error is raised.
+An error is raised unless the formula is proved to be defined for all y >= start.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _MOST_POWER = 8
 
 @dataclass(frozen=True)
 class Envelope:
-    """What is known of a formula for all y from a start on; None: nothing is known."""
+    """Bounds of a formula for all y >= start. None means that no bound is known."""
 
     low: Bound | None = None
     high: Bound | None = None
-    log_low: Bound | None = None  # of the logarithm of its absolute value, which is then not 0
+    log_low: Bound | None = None  # bound of the logarithm of the absolute value, which is then not 0
     log_high: Bound | None = None
     sign: int = 0  # 1: at least 0; -1: at most 0
 
     @property
     def is_exact(self) -> bool:
-        """Whether the formula is known to be its bound."""
+        """Whether the formula is known to be equal to its bounds."""
         return self.low is not None and self.low is self.high
 
 
@@ -61,7 +61,7 @@ _FunctionOf = Callable[[Formula], Closure]
 
 
 class Enveloping:
-    """Envelopes of formulas in y, at the values of the other letters and from a start on."""
+    """Computes envelopes of formulas in y for all y >= start, at fixed values of the other variables."""
 
     def __init__(self, compiled: _FunctionOf, env: Env, start: arb) -> None:
         self.compiled = compiled
@@ -124,7 +124,7 @@ class Enveloping:
         raise UnsupportedError(f"how {name} grows is not known")
 
     def _renyi_at_least(self, name: str, args: tuple[Formula, ...]) -> Value:
-        """Return a lower bound of a Renyi divergence, which grows with its order: that at the smallest order."""
+        """Return a Renyi divergence at its smallest order, a lower bound, since it increases with the order."""
         order = self.of(args[-1]).low
         least = None if order is None else smallest(order, self.start)
         if least is None or not least > 1:
@@ -146,7 +146,7 @@ class Enveloping:
         return Envelope(value_bound, value_bound, log_low, log_high, sign)
 
     def _value(self, low: Bound | None, high: Bound | None = None, known: Envelope | None = None) -> Envelope:
-        """Return the envelope of what lies between two bounds, or is one, with what else is known of it."""
+        """Return the envelope of a value between two bounds, or equal to one bound, combined with a known envelope."""
         high = low if high is None and known is None else high
         known = known or Envelope()
         sign = known.sign
@@ -223,12 +223,12 @@ class Enveloping:
         return Envelope(low, high, known.log_low, known.log_high, known.sign)
 
     def _from_log(self, bound: Bound, end: Callable[[Bound, arb], arb | None]) -> Bound | None:
-        """Return exp(bound): a power of y, if the logarithm has an exact coefficient, or its largest or least value."""
+        """Return a bound of exp(bound): a power of y if log(y) has an exact coefficient, otherwise a constant."""
         power = bound.get(LOG, fmpq(0))
         others = {key: value for key, value in bound.items() if key != LOG}
         whole = end(bound, self.start)
         if whole is not None and (power > 0 if end is largest else power < 0):
-            return constant(whole.exp())  # the power of y is outweighed
+            return constant(whole.exp())  # the other terms outweigh the power of y
         if isinstance(power, fmpq):
             value = end(others, self.start)
             if value is not None:
@@ -276,7 +276,7 @@ class Enveloping:
             low = high = None
         exact = self._value(low, low) if low is not None and low is high else None
         if exact is not None and (exact.log_low is not None or log_low is None):
-            return exact  # the sum itself says more of its size than its terms
+            return exact  # the sum bounds its size better than its terms do
         return self._value(low, high, Envelope(log_low=log_low, log_high=log_high, sign=sign))
 
     def _product(self, left: Envelope, right: Envelope) -> Envelope:
@@ -339,7 +339,7 @@ class Enveloping:
         return self._value(arg.log_low, arg.log_high, near or Envelope())
 
     def _near_one(self, node: Formula) -> Envelope | None:
-        """Return what is known of ``log(1 + r)`` for a small r: it is at most ``|r|/(1 - |r|)`` in size."""
+        """Return a bound of the size of ``log(1 + r)`` for a small r, which is at most ``|r|/(1 - |r|)``."""
         match node:
             case Bin("+" | "-" as op, left, right):
                 for one, other in ((left, right), (right, left)):
@@ -382,7 +382,10 @@ class Enveloping:
         return best
 
     def _normal_cdf(self, arg: Envelope) -> Envelope:
-        """Return the envelope of the normal law: at most ``exp(-t**2/2)/2`` at -t for t >= 0."""
+        """Return the envelope of the normal distribution function.
+
+        At -t it is at most ``exp(-t**2/2)/2`` for t >= 0.
+        """
         log_high = constant(fmpq(0))
         most = None if arg.high is None else largest(arg.high, self.start)
         if arg.high is not None and most is not None and most <= 0:

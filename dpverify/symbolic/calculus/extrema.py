@@ -1,9 +1,9 @@
-"""The infimum and the supremum of a formula over an open interval of a real letter, as balls that hold them.
+"""Infimum and supremum of a formula over an open interval of a real variable, as balls that contain them.
 
-The upper end of the ball of an infimum is the value at a number of the interval, so that a statement "there is a number
-z such that" holds if it holds for that end. The lower end bounds the formula on the whole interval: by its values and
-slopes over all numbers of each of many cells, and next to an end, or to infinity, by its envelope. Values at single
-numbers never enter it.
+The upper end of the ball of an infimum is a value of the formula at a point of the interval. So a statement "there is a
+z such that" holds if it holds for the upper end. The lower end bounds the formula on the whole interval, which is cut
+into many cells. On a cell, the values and slopes of the formula over all points of the cell give the bound. Next to an
+end or to infinity, the envelope of the formula gives it. Values at single points alone never determine the lower end.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ from dpverify.symbolic.exact.numbers import (
 from dpverify.symbolic.exact.sums import Closure, Env
 
 BITS = 128
-GAP_BITS = 44  # the lower end of an infimum comes so close to the upper one, if it can
+GAP_BITS = 44  # target for the relative gap between the ends of an infimum
 MOST_CELLS = 400
-WORK = 40  # of a part of the formula on a cell, next to one at a number
-NEAR, FAR = 4, 4  # binary logarithms of the first distances at which cells next to an end begin
+WORK = 40  # cost of a part of the formula on a cell, relative to its cost at a point
+NEAR, FAR = 4, 4  # binary logarithms of the first distances of cells next to an end and to infinity
 FARTHEST = 1024
 ANCHOR = "#anchor"
 _ONE = Num(Fraction(1))
@@ -65,7 +65,10 @@ _Place = Literal["near", "inside", "far"]
 
 @dataclass(frozen=True)
 class _Half:
-    """Numbers on one side of an end of the interval, or of 0; a cell holds distances from that."""
+    """The numbers on one side of an anchor, which is an end of the interval or 0.
+
+    A cell is a range of distances from the anchor.
+    """
 
     anchor: Value
     sign: Literal[1, -1]
@@ -73,7 +76,10 @@ class _Half:
 
 @dataclass(frozen=True)
 class _Cell:
-    """Distances from left to right; next to the anchor left is 0, and towards infinity right is."""
+    """Distances from left to right.
+
+    If the cell is next to the anchor, left is 0. If it extends to infinity, right is 0.
+    """
 
     half: _Half
     place: _Place
@@ -82,7 +88,7 @@ class _Cell:
 
 
 class ExtremumValue:
-    """An infimum or a supremum as a function of the values of its other letters."""
+    """An infimum or a supremum as a function of the values of its free variables."""
 
     def __init__(self, node: Infimum | Supremum, compiled: Callable[[Formula], Closure]) -> None:
         self.is_infimum = isinstance(node, Infimum)
@@ -99,7 +105,7 @@ class ExtremumValue:
         self.words = f"the {BINDERS[type(node)]} of {to_text(node.body)} over {place}"
 
     def __call__(self, env: Env) -> Value:
-        """Return a ball that holds the extremum."""
+        """Return a ball that contains the extremum."""
         point = tuple((name, env[name]) for name in self.names if name in env)
         if self.is_cached and all(isinstance(value, fmpq) for _, value in point):
             return charged(self._value_at, point)
@@ -113,17 +119,17 @@ class ExtremumValue:
             try:
                 lower, upper = self._infimum(env)
             except (DomainError, UnsupportedError, UndecidedError) as error:
-                is_final = isinstance(error, UndecidedError)  # the precision here does not grow
+                is_final = isinstance(error, UndecidedError)  # the precision is fixed here
                 kind = UnsupportedError if is_final else type(error)
                 raise kind(f"{self.words}: {str(error).rstrip('.')}.") from None
             value = lower.union(upper)
             return value if self.is_infimum else -value
 
     def _infimum(self, env: Env) -> tuple[arb, arb]:
-        """Bound the formula from below on all of the interval, and by its value at a number of it."""
+        """Return a lower bound of the formula on the whole interval, and its least value at the tried points."""
         cells = self._first_cells(env)
         count = itertools.count()
-        heap: list[tuple[arb, int, _Cell]] = []  # bounds are compared exactly: floats would mix the smallest ones up
+        heap: list[tuple[arb, int, _Cell]] = []  # bounds are compared exactly: floats would confuse the smallest
         upper = OO
         for cell in cells:
             heapq.heappush(heap, self._entry(env, cell, next(count)))
@@ -177,7 +183,7 @@ class ExtremumValue:
         return cells
 
     def _inside(self, cell: _Cell) -> fmpq:
-        """Return a distance of a cell, at which it is split."""
+        """Return the distance at which a cell is split."""
         match cell.place:
             case "near":
                 return cell.right**2 if cell.right < fmpq(1, 4) else cell.right / 4
@@ -207,7 +213,7 @@ class ExtremumValue:
         return (self._lower(env, cell), number, cell)
 
     def _lower(self, env: Env, cell: _Cell) -> arb:
-        """Return a number that the formula is nowhere below on a cell; -oo where none is known."""
+        """Return a lower bound of the formula on a cell, -oo if none is known."""
         spend(WORK * self.parts)
         bounds: list[arb | None] = []
         ways = {"inside": (self._lower_inside,), "near": (self._lower_at_end, self._lower_inside)}
@@ -222,7 +228,7 @@ class ExtremumValue:
         return max((bound for bound in bounds if bound is not None and bound.is_finite()), default=-OO)
 
     def _lower_inside(self, env: Env, cell: _Cell) -> arb:
-        """Bound the formula on a cell by its values, and by its slopes if it has any."""
+        """Bound the formula on a cell by an enclosure of its values, and by its slopes if they are known."""
         half = cell.half
         ends = [to_ball(half.anchor) + half.sign * arb(end) for end in (cell.left, cell.right)]
         sloping = Sloping(self.index, env, self.compiled)
@@ -256,7 +262,7 @@ class ExtremumValue:
         return None if low is None else smallest(low, start)
 
     def _at_number(self, env: Env, half: _Half, distance: fmpq) -> arb | None:
-        """Return the value of the formula at a number of the interval, None where it is not known."""
+        """Return the value of the formula at a point of the interval, or None if it is not known."""
         spend(self.parts)
         number = half.anchor + half.sign * distance
         try:

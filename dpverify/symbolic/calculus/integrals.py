@@ -1,8 +1,8 @@
-"""Integrals of formulas over an interval, a half-line or the line, as balls that certainly hold the value.
+"""Integrals of formulas over an interval, a half-line or the line, as balls that certainly contain the value.
 
-Inside, ``acb.integral`` encloses the integral of an analytic formula. At an end that is infinite, or at which the
-formula is not bounded, the distance y of the letter, or its inverse, goes to infinity. The integral over all large y
-has a bound by the envelope of the formula.
+Inside the interval, ``acb.integral`` encloses the integral of an analytic formula. At an infinite end, y is the
+distance of the variable from a base point. At an end where the formula is not bounded, y is the inverse of the distance
+from the end. The envelope of the formula bounds the integral over all large y.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from dpverify.symbolic.exact.numbers import (
 )
 from dpverify.symbolic.exact.sums import Closure, Env
 
-BITS = (96, 192)  # precision inside, for values that are asked for with up to 256 bits and with more
+BITS = (96, 192)  # working precision for values that are requested with up to 256 bits, and with more
 GOALS = (64, 128)  # bits of the value
-WORK = 3  # of a part of a formula for a complex letter, next to one for a real one
-MOST_EVALUATIONS = 20_000  # of one part
+WORK = 3  # cost of a part of a formula for a complex variable, relative to a real one
+MOST_EVALUATIONS = 20_000  # limit of one call of acb.integral
 STARTS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 1024)
 """Binary logarithms of the distance, or its inverse, from which on the envelope bounds the rest."""
 BASE = "#base"  # the point from which distances are measured
@@ -60,16 +60,16 @@ _Direction = Literal[1, -1]
 
 @dataclass(frozen=True)
 class _End:
-    """A part of the interval next to an end: from a base point to infinity, or from the end to a point inside."""
+    """A part of the interval next to an end: from a base point to infinity, or from an end to a point inside."""
 
     base: arb
     direction: _Direction
     is_infinite: bool
-    first: arb  # the logarithm of y from which on the integral is taken
+    first: arb  # the logarithm of y at which the integral starts
 
 
 class IntegralValue:
-    """An integral as a function of the values of its other letters."""
+    """An integral as a function of the values of its free variables."""
 
     def __init__(self, node: Integral, compiled: Callable[[Formula], Closure]) -> None:
         self.node = node
@@ -84,7 +84,7 @@ class IntegralValue:
             self.words += f" from {to_text(node.lo)} to {to_text(node.hi)}"
 
     def __call__(self, env: Env) -> Value:
-        """Return the value at a point: exact 0 over an empty interval, a ball otherwise."""
+        """Return the value at a point: exactly 0 over an empty interval, otherwise a ball."""
         level = 0 if int(ctx.prec) <= 256 else 1
         point = tuple((name, env[name]) for name in self.names if name in env)
         if self.is_cached and all(isinstance(value, fmpq) for _, value in point):
@@ -138,7 +138,7 @@ class IntegralValue:
         )
 
     def _finite(self, env: Env, function: Integrand, low: arb, high: arb, level: int) -> arb:
-        """Integrate between two points: directly if this is known to be bounded, otherwise from the middle outwards."""
+        """Integrate between two points: directly if the enclosure is finite, otherwise from the middle outwards."""
         value = self._direct(function, low, high, level)
         if value.is_finite():
             return value
@@ -159,7 +159,7 @@ class IntegralValue:
         return total
 
     def _check_inside(self, env: Env, low: arb, high: arb) -> None:
-        """Raise the error that the formula has at one of a few points between the limits, if it has one."""
+        """Raise an UnsupportedError if the formula has no value at one of a few points between the limits."""
         body = self.compiled(self.node.body)
         for share in (fmpq(1, 2), fmpq(1, 4), fmpq(3, 4), fmpq(1, 2**20), 1 - fmpq(1, 2**20)):
             point = exactly((low + (high - low) * arb(share)).mid())
@@ -171,8 +171,11 @@ class IntegralValue:
                 raise UnsupportedError(f"{reason}; such a point can only be a limit of the integral") from None
 
     def _direct(self, function: Integrand, low: arb, high: arb, level: int) -> arb:
-        """Integrate between two points; not finite if this does not succeed. Limits that are balls are moved."""
-        errors: list[BaseException] = []  # acb.integral does not pass them on reliably
+        """Integrate between two points. The result is not finite if this fails.
+
+        Limits that are inexact balls are replaced by their midpoints, and the difference is added.
+        """
+        errors: list[BaseException] = []  # acb.integral does not propagate them reliably
 
         def counted_function(z: acb, analytic: bool) -> acb:
             if errors:
@@ -211,7 +214,7 @@ class IntegralValue:
         return total
 
     def _outwards(self, env: Env, function: Integrand, end: _End, level: int) -> arb:
-        """Integrate from a point to an end: by the logarithm of y up to a start, and a bound of the rest."""
+        """Integrate from a point to an end: over the logarithm of y up to a start, with a bound of the tail."""
         start, tail = self._tail(env, end, arb(2) ** -TAIL_BITS)
         total = self._up_to(function, end, start, level)
         if tail > abs(total).upper() * arb(2) ** -GOALS[level]:
@@ -266,7 +269,7 @@ class IntegralValue:
         return best
 
     def envelope(self, env: Env, end: _End, start: arb) -> Envelope:
-        """Return the envelope of the formula in y, times the change of the letter with y."""
+        """Return the envelope in y of the formula times the derivative of the variable with respect to y."""
         distance: Formula = Name(Y) if end.is_infinite else Bin("/", Num(Fraction(1)), Name(Y))
         letter: Formula = Bin("+" if end.direction > 0 else "-", Name(BASE), distance)
         base: Value = exactly(end.base) if end.base.is_exact() else end.base
@@ -285,13 +288,16 @@ class IntegralValue:
 
 
 def _value_at(env: Env, body: Closure, index: str, point: fmpq) -> Value:
-    """Evaluate a formula at a value of its letter."""
+    """Evaluate a formula at a value of its variable."""
     inner = {**env, index: point}
     return body(inner)
 
 
 def _tail_of(envelope: Envelope, start: arb) -> arb | None:
-    """Bound the integral of the absolute value from a start on, by that of a power of y; None where none is known."""
+    """Bound the integral of the absolute value from a start on by that of a power of y.
+
+    Return None if no bound is known.
+    """
     bound = envelope.log_high
     if bound is None:
         return None
@@ -310,7 +316,7 @@ def _tail_of(envelope: Envelope, start: arb) -> arb | None:
 
 
 def _is_divergent(envelope: Envelope, start: arb) -> bool:
-    """Whether the formula has one sign and is at least as large as a multiple of 1/y."""
+    """Test whether the formula has one sign and its size is at least a multiple of 1/y."""
     if envelope.sign == 0 or envelope.log_low is None:
         return False
     return smallest(plus(envelope.log_low, {LOG: fmpq(1)}), start) is not None

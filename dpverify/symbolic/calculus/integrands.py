@@ -1,4 +1,4 @@
-"""Formulas as functions of one complex letter, for rigorous integrals, and the density of a normal law as a formula.
+"""Formulas as functions of one complex variable, for rigorous integrals, and the normal density as a formula.
 
 The value of a function is not finite where the formula may not be analytic.
 """
@@ -30,12 +30,12 @@ Integrand: TypeAlias = Callable[[acb, bool], acb]
 Without the flag the ball holds real numbers, and the value is finite only if the formula is defined on all of them.
 """
 
-MOST_TERMS = 1000  # of a sum in an integrand
+MOST_TERMS = 1000  # largest number of terms of a sum in an integrand
 UNKNOWN = acb(arb.nan(), arb.nan())
 
 
 def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand:
-    """Return a formula as a function of a letter, at the values of all others."""
+    """Return a formula as a function of one variable, at fixed values of all other variables."""
 
     def made(part: Formula) -> Integrand:
         return integrand(part, index, env, compiled)
@@ -72,9 +72,9 @@ def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula],
 
 
 def logarithm(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand | None:
-    """Return the logarithm of a formula that is visibly positive for all real letters, None for any other.
+    """Return the logarithm of a formula that is syntactically positive for all real variables, otherwise None.
 
-    It is computed from the logarithms of the parts: the parts themselves may be far too small or too large.
+    It is computed from the logarithms of the parts, since the parts themselves may be extremely small or large.
     """
 
     def log_of(part: Formula) -> Integrand | None:
@@ -149,7 +149,7 @@ def _power(
 
 
 def _log(z: acb, analytic: bool) -> acb:
-    """Logarithm of what is positive for real letters."""
+    """Return the logarithm of a value that is positive for real variables."""
     if analytic:
         return z.log(analytic=True)
     return acb(z.real.log()) if z.real > 0 else UNKNOWN
@@ -163,7 +163,7 @@ def _gamma(z: acb) -> acb:
     return z.gamma() if z.real > 0 else UNKNOWN
 
 
-_ANALYTIC: dict[str, Callable[[acb], acb]] = {  # where they are finite
+_ANALYTIC: dict[str, Callable[[acb], acb]] = {  # analytic where they are finite
     "exp": acb.exp,
     "tanh": acb.tanh,
     "erf": acb.erf,

@@ -1,4 +1,4 @@
-"""Values and slopes of formulas over all numbers of a ball."""
+"""Enclosures of the values and slopes of formulas over a ball."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ CURVES = {"erf", "tanh", "normal_cdf", "gamma", "floor", "ceil"}
 
 @dataclass(frozen=True)
 class SlopedValue:
-    """All values of a formula, and all values of its derivative; None: it may have none."""
+    """Enclosures of a formula and of its derivative. The slope is None if the derivative may not exist."""
 
     value: arb
     slope: arb | None
 
 
 class Sloping:
-    """Slopes of formulas in a letter, at the values of the others."""
+    """Computes slopes of formulas in one variable, at fixed values of the other variables."""
 
     def __init__(self, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> None:
         self.index = index
@@ -38,7 +38,7 @@ class Sloping:
         self.compiled = compiled
 
     def of(self, node: Formula, z: arb) -> SlopedValue:
-        """Return the values of a formula and of its derivative where the letter is in a ball."""
+        """Enclose a formula and its derivative for all values of the variable in a ball."""
         if self.index not in free_names(node):
             return SlopedValue(to_ball(self.compiled(node)(self.env)), arb(0))
         match node:
@@ -107,7 +107,7 @@ class Sloping:
         raise UnsupportedError(f"{name} of {self.index} has no certain bounds")
 
     def _renyi(self, name: str, args: tuple[Formula, ...], order: arb) -> arb:
-        """Enclose a Renyi divergence over a range of orders: it grows with the order."""
+        """Enclose a Renyi divergence over a range of orders. It increases with the order."""
         at = self.compiled(Call(name, (*args[:-1], Name(ORDER))))
         ends = [to_ball(at({**self.env, ORDER: exactly(end)})) for end in (order.lower(), order.upper())]
         return ends[0].lower().union(ends[1].upper())
@@ -146,7 +146,7 @@ def _sqrt(arg: SlopedValue) -> SlopedValue:
 
 
 def _piecewise(name: str, parts: list[SlopedValue]) -> SlopedValue:
-    """Absolute value, minimum or maximum: with a slope only where one piece is certain."""
+    """Return an absolute value, minimum or maximum. It has a slope only if one piece certainly applies."""
     if name == "abs":
         (part,) = parts
         if part.value > 0:

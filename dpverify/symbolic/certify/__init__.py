@@ -1,1 +1,1 @@
-"""Certificates: derivations written down so that a small program, which knows nothing of us, can check them."""
+"""Certificates: derivations in a format that a small independent program can check."""

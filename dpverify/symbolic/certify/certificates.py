@@ -35,16 +35,16 @@ SCHEMA = 3
 
 @dataclass(frozen=True)
 class Certificate:
-    """One certificate, or why there is none."""
+    """A certificate, or the reason why there is none."""
 
     data: dict[str, Any] | None
     reason: str = ""
-    path: tuple[int, ...] = ()  # of the link that is not proven, as in a `NoCertificateError`
+    path: tuple[int, ...] = ()  # path of the link that is not proven, as in a `NoCertificateError`
     problem: str = ""  # the reason without the numbers of links
 
 
 def begin() -> None:
-    """Forget the expressions of other certificates, and what was computed of them."""
+    """Clear the expressions of other certificates and the caches that depend on them."""
     forget_expressions()
     for function in (has_hole, of_atom, written, signed_monomials):
         function.cache_clear()
@@ -67,9 +67,9 @@ the others too."""
 
 
 def certify(statement: Statement, derivation: Derivation, goals: Goals | None = None) -> Certificate:
-    """Write the certificate of a statement from its derivation; whatever was written before, it is the same.
+    """Write the certificate of a statement from its derivation. It does not depend on earlier certificates.
 
-    ``goals``: what proves the conditions of steps; by default what needs no search.
+    ``goals`` proves the conditions of steps, by default without a search.
     """
     begin()
     book = Book(goals)
@@ -83,7 +83,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
         return _refused(error)
     record = _written_before(content, unnamed, header["name"])
     if record is not None:
-        # The header as it is written for this statement: equal letters may stand in another order.
+        # Write the header again for this statement, since equal letters may be in another order.
         return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
     if goals is None:
         for other_content, other_derivation, refusal in _refusals:
@@ -103,7 +103,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
 
 
 def certify_chain(derivation: Derivation) -> Certificate:
-    """Write what a derivation proves by itself, as a lemma: all that it cites is written with it."""
+    """Write what a derivation proves as a lemma, with all lemmas that it cites."""
     begin()
     book = Book()
     try:
@@ -119,7 +119,7 @@ def _refused(error: Exception) -> Certificate:
 
 
 def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> dict[str, Any] | None:
-    """A certificate of a statement that says the same, by the same derivation, if it does not mention its name."""
+    """Return the certificate of an equal statement and derivation, unless its lemmas have this statement's name."""
     for other_content, other_derivation, record in _shared:
         if other_content == content and other_derivation == derivation:
             other_name = record["statement"]["name"]
@@ -145,7 +145,7 @@ def _newly_written(
 
 
 def sealed(data: dict[str, Any]) -> dict[str, Any]:
-    """The certificate with the seals of its statement, its lemmas and their premises."""
+    """Return the certificate with the seals of its statement, its lemmas and their premises."""
     for proof in (*data["lemmas"], data["statement"]):
         for part in (proof, *proof["premises"].values()):
             part["seal"] = k.seal(part, data["table"])
@@ -163,7 +163,7 @@ class Book:
         self.known: list[tuple[Derivation | Induction, str]] = []
 
     def lemma(self, cited: Derivation | Induction) -> str:
-        """Name of the lemma that a cited derivation or induction proves; it is written once."""
+        """Return the name of the lemma that a cited derivation or induction proves. It is written once."""
         for candidate, name in self.known:
             if candidate == cited:
                 return name
@@ -181,16 +181,21 @@ class Book:
         return str(writer.data["name"])
 
     def proof(self, header: dict[str, Any], derivation: Derivation, strict: bool = False) -> Writer:
-        """Begin to write what a derivation proves; ``strict``: without letters that it does not call its own."""
+        """Begin to write what a derivation proves.
+
+        With ``strict``, letters that the statement does not have must be local.
+        """
         local = local_part(derivation, header["letters"], symbols_of(derivation), strict=strict)
         return Writer(self, header | local, derivation)
 
     def written(
         self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None
     ) -> Writer:
-        """Write what a derivation proves; where it asks for values of letters, from what it proves for all such.
+        """Write what a derivation proves.
 
-        ``conditions``: those of the statement that it is about.
+        If it needs values of letters, write it as an instance of a lemma for all values.
+
+        ``conditions`` are those of the statement that it is about.
         """
         writer = self.proof(header, derivation, conditions is not None)
         values = values_asked_for(derivation, conditions or ())
@@ -216,7 +221,7 @@ class Book:
         return writer
 
     def _induction(self, cited: Induction) -> Writer:
-        """Write a split: the letter is at its start, or the statement is used for the one before."""
+        """Write an induction as a split: the letter is at its start, or the statement is used one below."""
         base, step = (self.lemma(part) for part in (cited.base, cited.step))
         only = Step(cited.rhs, cited.relation)
         conclusion = prepared(replace(cited.step, start=cited.lhs, steps=(only,), assumptions=(), premises={}))
@@ -229,7 +234,7 @@ class Book:
         return writer
 
     def divided(self, header: dict[str, Any], lemma: dict[str, Any], derivation: Derivation) -> Writer:
-        """Write a statement about a whole letter as a lemma about its quotient and rest, and put those for them."""
+        """Write a statement about an integer letter as an instance of a lemma about its quotient and remainder."""
         division = derivation.division
         assert division is not None
         name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
@@ -240,7 +245,7 @@ class Book:
         self.keep(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
-        writer.place.points.clear()  # they are the derivation's, not the statement's
+        writer.place.points.clear()  # the points are the derivation's, not the statement's
         letter = k.letter(division.letter)
         by = k.letter(division.by)
         shifted = letter - k.rational(division.first)
@@ -254,6 +259,6 @@ class Book:
         return writer
 
     def keep(self, writer: Writer) -> None:
-        """Add a lemma that is written."""
+        """Add a lemma that has been written."""
         self.lemmas.append(writer.data)
         self.checker.lemmas[writer.data["name"]] = writer.proof

@@ -1,4 +1,4 @@
-"""The chain of a derivation: every step as facts, or the reason why one has none."""
+"""Write the chain of a derivation: every step as facts, or the reason why a step has none."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from dpverify.symbolic.rules import find_rule
 
 
 class NoCertificateError(Exception):
-    """A derivation, or a step of it, that is not written down as a certificate; the text says why.
+    """A derivation or one of its steps has no certificate. The text says why.
 
-    ``path``: number of the link that fails; if it is a split, then number of the case and of the link in that case.
+    ``path`` has the number of the link that fails. If the link is a split, the number of the case and of the link in
+    that case follow.
     ``problem``: the text without the numbers of links.
     """
 
@@ -35,24 +36,24 @@ class NoCertificateError(Exception):
 
 @dataclass(frozen=True)
 class Origin:
-    """Where an instance comes from."""
+    """The source of an instance."""
 
     kind: str  # rule, premise or lemma
     name: str
-    rule: Any  # what it says, as the checker reads it
-    where: Mapping[str, Any]  # what stands for its letters
+    rule: Any  # its statement, as the checker reads it
+    where: Mapping[str, Any]  # values of its letters
 
 
 Gap = tuple[str, Expr, Expr]  # relation, the expression before and the one after
 
 
 def read(expr: Any) -> Expr:
-    """Read a sympy expression."""
+    """Convert a sympy expression to the checker's format."""
     return k.read(from_sympy(expr))
 
 
 def gap_of(relation: str, before: Expr, after: Expr) -> tuple[str, Expr]:
-    """What must be known for a step."""
+    """Return the relation and the difference that must be known for a step."""
     kind, gap = k.difference(relation, before, after)
     return kind, gap
 
@@ -67,7 +68,7 @@ class Chains:
         self.missing = ""
 
     def links(self, place: FactList, old: Any, links: tuple[Link, ...], setting: Setting) -> list[Gap]:
-        """Write a chain from an expression on."""
+        """Write a chain of links that starts at an expression."""
         gaps = []
         for number, link in enumerate(links):
             try:
@@ -81,7 +82,7 @@ class Chains:
         return gaps
 
     def add_up(self, place: FactList, claim: tuple[str, Expr], gaps: list[Gap]) -> None:
-        """From the steps of a chain to how its ends stand."""
+        """Write the relation between the ends of a chain by adding its steps."""
         relation, gap = claim
         if place.scope.holds(relation, place.form(gap)):
             return
@@ -111,12 +112,12 @@ class Chains:
         return link.relation, before, after
 
     def _follows(self, place: FactList, relation: str, before: Expr, after: Expr) -> bool:
-        """Whether a step is known already."""
+        """Test whether a step is known already."""
         kind, gap = gap_of(relation, before, after)
         return bool(place.scope.holds(kind, place.form(gap)))
 
     def _rule(self, place: FactList, old: Any, step: Step, setting: Setting) -> None:
-        """Write a step by a rule or a premise: in some place of the expression, or as a multiple of its sides."""
+        """Write a step by a rule or a premise: at some place in the expression, or as a multiple of its sides."""
         before = read(old)
         after = read(step.expr)
         why = "the rule's sides are not found in the two expressions"
@@ -139,14 +140,14 @@ class Chains:
             try:
                 moved = write(place, {})
             except k.Refused:
-                continue  # it mentions an index
+                continue  # the instance contains an index of a sum
             kind, gap = gap_of(step.relation, before, after)
             if moved is not None and self.goals.known(place, kind, gap):
                 return
         raise NoCertificateError(why)
 
     def _finish(self, place: FactList, relation: str, moved: Rewritten, before: Expr, after: Expr) -> bool:
-        """From an expression with a place for the rule to the one that the step prints, before and after it."""
+        """Connect the expressions around the rule with those that the step prints, before and after it."""
         if self._follows(place, relation, before, after):
             return True
         for a, b in ((before, moved.old), (moved.new, after)):
@@ -182,7 +183,7 @@ class Chains:
                 yield context_of(from_sympy(context, guarded=True))
 
     def _writer(self, step: Step, way: int, held: Any, put: Any) -> Any:
-        """Make what writes the step's instance at a place."""
+        """Return a function that writes the step's instance at a place."""
         self.missing = ""
         if step.rule == PREMISE:
             source = self.cited(step)
@@ -239,7 +240,7 @@ class Chains:
         return write
 
     def _cases(self, place: FactList, old: Any, split: Cases, left: list[Any], setting: Setting) -> None:
-        """Write a split: each case where its assumption holds, and those that are left where it does not."""
+        """Write a split: the first case where its assumption holds, and the remaining cases elsewhere."""
         claim = gap_of(split.relation, read(old), read(split.expr))
         if not place.scope.holds(claim[0], place.form(claim[1])):
             case = left[0]
@@ -282,7 +283,7 @@ class Chains:
         place.split(first, *lists, *claim)
 
     def _squared(self, place: FactList, gap: Expr) -> None:
-        """From a <= b, where powers are halves, a**2 <= b**2."""
+        """Write ``a**2 <= b**2`` if ``a <= b`` has square roots."""
         form = place.form(gap)
         above = k.form_of({m: abs(c) for m, c in form.items()})
         halves = (x.constant() for m in form for _, x in m)
@@ -293,7 +294,7 @@ class Chains:
 
 
 def _differences(relation: Any) -> list[tuple[Expr, bool]]:
-    """A condition as expressions that are nonnegative, or positive."""
+    """Return a condition as expressions that are nonnegative, or positive if the flag is set."""
     kind, gap = k.condition(relation, ())[1:]
     if kind == "!=":
         raise NoCertificateError(f"a case with the assumption {relation}")

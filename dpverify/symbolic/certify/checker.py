@@ -1,8 +1,8 @@
 """The stand-alone checker and statement reader, loaded from their files, and expressions in the checker's format.
 
-Certificates are written in the forms of the checker. An expression is read back from a form, evaluated as a float, or
-replaced by its place in the one table of a certificate. Floats prove nothing: they save the search for proofs of what
-is false.
+Certificates are written with the forms of the checker. This module converts forms back to expressions, evaluates
+expressions as floats, and replaces expressions by their places in the table of a certificate. Floats prove nothing.
+They avoid searches for proofs of false statements.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Form: TypeAlias = Any
 
 
 def checker_file() -> Path:
-    """Path of the checker."""
+    """Return the path of the checker."""
     return bundled_specs() / "proofs" / "check_certificate.py"
 
 
 def _loaded(name: str) -> Any:
-    """The program of a name as a module, under which the other one imports it."""
+    """Load a program as a module under the name by which the other program imports it."""
     spec = importlib.util.spec_from_file_location(name, checker_file().with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -46,7 +46,7 @@ def _loaded(name: str) -> Any:
 #: The checker as a module.
 k = _loaded("check_certificate")
 
-#: Expressions, and a form, that modules hold: there are no others when a certificate is begun, whatever was imported.
+#: Expressions and a form that modules hold. When a certificate is begun, there are no others, whatever was imported.
 HOLE: Expr = k.letter("HOLE")
 ZERO: Expr = k.rational(0)
 UNIT: Expr = k.rational(1)
@@ -55,7 +55,7 @@ _FIRST = {id(table): dict(table) for table in (k.ROWS, k.FORMS)}
 
 
 def forget_expressions() -> None:
-    """Forget all expressions but these, and what was computed of them: terms stand in the order they are met in."""
+    """Clear all other expressions and their caches, since the order of terms depends on earlier expressions."""
     for table in (k.ROWS, k.FORMS):
         table.clear()
         table.update(_FIRST[id(table)])
@@ -66,19 +66,19 @@ def forget_expressions() -> None:
 
 @cache
 def reader() -> Any:
-    """The statement reader as a module; loaded when it is needed."""
+    """Return the statement reader as a module, which is loaded at first use."""
     return _loaded("read_statement")
 
 
 @cache
 def records_of(folder: Path) -> Any:
-    """The records of a specs folder, as the statement reader reads them."""
+    """Return the records of a specs folder, as the statement reader reads them."""
     return reader().Records(folder)
 
 
 @cache
 def rules() -> list[dict[str, Any]]:
-    """The catalogue of rules, as the checker reads it."""
+    """Return the catalogue of rules, as the checker reads it."""
     catalogue: list[dict[str, Any]] = json.loads(checker_file().with_name("rules.json").read_text())["rules"]
     return catalogue
 
@@ -106,13 +106,13 @@ def comparison_text(relation: str, gap: Expr) -> str:
 
 @cache
 def written(form: Form) -> Expr:
-    """An expression with this form."""
+    """Return an expression with this form."""
     terms = [monomial(m, c) for m, c in form.items()]
     return terms[0] if len(terms) == 1 else k.row("+", *terms) if terms else k.rational(0)
 
 
 def monomial(factors: Any, coefficient: Any = 1) -> Expr:
-    """One monomial with its coefficient."""
+    """Return a monomial with its coefficient as an expression."""
     parts = [power(atom, x) for atom, x in factors]
     if coefficient != 1 or not parts:
         parts.insert(0, k.rational(coefficient))
@@ -120,7 +120,7 @@ def monomial(factors: Any, coefficient: Any = 1) -> Expr:
 
 
 def power(atom: Any, exponent: Form) -> Expr:
-    """An atom to a power."""
+    """Return an atom to a power as an expression."""
     if atom[0] == "e":
         return k.row("exp", written(exponent))
     base = of_atom(atom)
@@ -129,7 +129,7 @@ def power(atom: Any, exponent: Form) -> Expr:
 
 @cache
 def of_atom(atom: Any) -> Expr:
-    """One atom."""
+    """Return an atom as an expression."""
     kind, *arguments = atom
     if kind == "prime":
         return k.rational(int(arguments[0]))
@@ -144,7 +144,7 @@ def of_atom(atom: Any) -> Expr:
 
 def _bound(kind: str, arguments: list[Any]) -> Expr:
     body = arguments[-1]
-    index = f"#{min(_free(body), default=0)}"  # those of sums around it have higher numbers
+    index = f"#{min(_free(body), default=0)}"  # indices of the sums around it have higher numbers
     fresh, summed = k.bind("bound", k.put(written(body), {index: k.letter("bound")}))
     ends = (k.row("-oo"), k.row("oo"))
     if kind == "sum":
@@ -153,7 +153,7 @@ def _bound(kind: str, arguments: list[Any]) -> Expr:
 
 
 def _free(part: Any) -> set[int]:
-    """Numbers of the indices in a form or atom that no sum in it binds."""
+    """Return the numbers of the indices in a form or atom that no sum in it binds."""
     if not isinstance(part, k.Row):
         index_sets = [_free(x) for m in part for factor in m for x in factor] if isinstance(part, k.Form) else []
         return set[int]().union(*index_sets)
@@ -179,7 +179,7 @@ def _power(base: float, exponent: float) -> float:
 
 
 def _floor(value: float) -> int:
-    return math.floor(value + 1e-9)  # of what may be whole but for rounding
+    return math.floor(value + 1e-9)  # tolerates rounding errors of integers
 
 
 _FUNCTIONS: dict[str, Callable[..., float]] = {
@@ -198,7 +198,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def value_of(expr: Expr, point: Point) -> float | None:
-    """Value of an expression at a point, or None where it has none."""
+    """Return the value of an expression at a point as a float, or None if it has none."""
     try:
         return _value(expr, point)
     except (ArithmeticError, ValueError, KeyError, TypeError):
@@ -231,13 +231,13 @@ def with_table(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Table:
-    """The rows that are used, in the order in which the checker can read them."""
+    """The rows of all used expressions, in an order in which the checker can read them."""
 
     def __init__(self) -> None:
         self.rows, self.places = list[Any](), dict[Expr, int]()
 
     def renumbered(self, data: Any) -> Any:
-        """Copy data, with places in the table for expressions."""
+        """Return a copy of data with expressions replaced by their places in the table."""
         if isinstance(data, k.Row):
             return self.place(data)
         if isinstance(data, dict):
@@ -245,7 +245,7 @@ class _Table:
         return [self.renumbered(value) for value in data] if isinstance(data, list | tuple) else data
 
     def place(self, expr: Expr) -> Any:
-        """Place of an expression; letters and constants stand as they are."""
+        """Return the place of an expression. Letters and constants are returned themselves."""
         op, *args = expr
         if op == "letter":
             return _name(args[0])

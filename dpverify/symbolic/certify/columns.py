@@ -1,4 +1,4 @@
-"""What is known that may help a sign goal: facts, signs of monomials, and what rules say of its functions."""
+"""Columns that may prove a sign: facts, signs of monomials, and instances of rules about the goal's functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpverify.symbolic.exact.numbers import working_precision
 
 _SCALE = 2**40
 _MOST_FACTORS = 22
-#: Pairs of what is multiplied: the first few, those with the fewest other letters, and with what is known to be 0.
+#: Which columns are multiplied in pairs: the first few, those with few other letters, or also those known to be 0.
 PRODUCTS = ("first", "nearest", "zeros")
 
 
@@ -26,13 +26,13 @@ class Known:
 
     form: Form
     strict: bool
-    factors: tuple[Expr, ...]  # expressions whose product this is, each known not to be negative, or one known to be 0
-    negated: bool = False  # whether the weight is to be turned
+    factors: tuple[Expr, ...]  # expressions with this product, all known to be nonnegative, or one known to be 0
+    negated: bool = False  # whether the weight is to be negated
     emit: list[Callable[[], bool]] = field(default_factory=list)  # writes the facts that this column uses
 
 
 def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: str) -> list[Known]:
-    """Columns that share letters with a form, and products of them: see `PRODUCTS`."""
+    """Return the columns that share letters with a form, and products of them; see `PRODUCTS`."""
     scope = place.scope
     near = k.letters_in(form)
     base_columns = list(place.kept(_facts, place, near))
@@ -64,10 +64,10 @@ def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: s
 
 
 def pruned(columns: list[Known], target: Form) -> list[Known]:
-    """Drop columns that hold a monomial which nothing can cancel, until there is none."""
+    """Drop columns with a monomial that nothing can cancel, until no such column is left."""
     signed = [signed_monomials(c.form) for c in columns]
     against: dict[int, list[int]] = {}  # columns by the signed monomials that must cancel one of theirs
-    partners: dict[int, int] = {}  # how many columns have a signed monomial, the target's turned
+    partners: dict[int, int] = {}  # number of columns with a signed monomial, the negated target included
     for place, numbers in enumerate(signed):
         for number in numbers:
             against.setdefault(-number, []).append(place)
@@ -93,13 +93,13 @@ MONOMIAL_NUMBERS: dict[Any, int] = {}
 
 @cache
 def signed_monomials(form: Form) -> tuple[int, ...]:
-    """The numbers of a form's monomials, each with the sign of its coefficient."""
+    """Return the numbers of a form's monomials, each with the sign of its coefficient."""
     numbers = [MONOMIAL_NUMBERS.setdefault(m, len(MONOMIAL_NUMBERS) + 1) for m in form]
     return tuple(n if c > 0 else -n for n, c in zip(numbers, form.values(), strict=True))
 
 
 def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
-    """Facts that share letters with some, or with a fact that does."""
+    """Return the facts that share letters with ``near``, directly or through other facts."""
     scope = place.scope
     letters = set(near)
     chosen: list[tuple[str, Expr, Form]] = []
@@ -126,7 +126,7 @@ def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
 
 
 def _signs(place: FactList, m: Any) -> list[Known]:
-    """A monomial of known sign; an irrational constant in it is enclosed between rationals."""
+    """Return columns for a monomial of known sign. An irrational constant in it is enclosed between rationals."""
     scope = place.scope
     closed = tuple(f for f in m if not k.letters_in(k.monomial([f])))
     open_factors = tuple(f for f in m if f not in closed)
@@ -153,7 +153,7 @@ def _signs(place: FactList, m: Any) -> list[Known]:
 
 
 def _enclosure(constant: Form) -> tuple[Form, ...]:
-    """How far a number is from a rational below, and from one above."""
+    """Return the distances of a number from a rational below it and from a rational above it."""
     with working_precision(k.BITS):
         ball: arb = k.ball(constant) * _SCALE
         lo = ball.lower().floor().unique_fmpz()
@@ -164,7 +164,7 @@ def _enclosure(constant: Form) -> tuple[Form, ...]:
 
 
 def _squares(place: FactList, form: Form) -> Iterator[Known]:
-    """Squares of differences of letters, and of their distances from 1."""
+    """Yield squares of differences of letters, and of letters and 1."""
     names = sorted(n for n in k.letters_in(form) if not n.startswith("#") and place.scope.kinds.get(n) in k.NUMBERS)
     letters = [k.letter(n) for n in names[:6]]
     for i, a in enumerate(letters):
@@ -176,7 +176,7 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
 
 
 def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -> Iterator[Known]:
-    """What rules say of an exponential or a power."""
+    """Yield instances of rules about an exponential or a power."""
     scope = place.scope
     unit = k.rational(1)
     if atom[0] == "e":
@@ -210,7 +210,7 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
 
 
 def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Known]:
-    """What rules say of a logarithm, floor, bit or maximum."""
+    """Yield instances of rules about a logarithm, floor, bit or maximum."""
     kind, *arguments = atom
     if kind == "log" and k.letters_in(arguments[0]) and goals.prove(place, arguments[0], True, depth - 1):
         u = written(arguments[0])
@@ -241,7 +241,7 @@ def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iter
 
 
 def _rule(place: FactList, name: str, where: dict[str, Expr]) -> Iterator[Known]:
-    """The inequality of a rule's instance, to be written down where it is used."""
+    """Yield the inequality of a rule's instance, which is written only if it is used."""
     gap = instance_gap(place, name, where)
     try:
         form = k.ZERO if gap is None else place.form(gap)
@@ -252,6 +252,6 @@ def _rule(place: FactList, name: str, where: dict[str, Expr]) -> Iterator[Known]
 
 
 def instance_gap(place: FactList, name: str, where: dict[str, Any]) -> Expr | None:
-    """The larger side of a rule's instance minus the smaller one."""
+    """Return the larger side of a rule's instance minus the smaller one, or None for an unknown rule."""
     data = place.proof.checker.rules.get(name)
     return None if data is None else k.put(k.Rule(data).gap, where)

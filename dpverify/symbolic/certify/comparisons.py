@@ -1,7 +1,6 @@
-"""Comparisons of values of one function by its arguments.
+"""Comparisons of two values of a function by its arguments.
 
-Equations come from one function at two places that are equal. Signs of differences come from the arguments of floors,
-logarithms and square roots.
+Equal arguments give equations. The arguments of floors, logarithms and square roots give signs of differences.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _KINDS = ("log", "base", "floor", "popcount", "apply")
 
 
 def by_equal_places(goals: Any, place: FactList, form: Form) -> bool:
-    """Prove that a form is 0 by putting one atom for another, if their arguments are known to be equal."""
+    """Prove that a form is 0 by replacing an atom by another one, if their arguments are known to be equal."""
     scope = place.scope
     atoms = list(dict.fromkeys(a for m in form for a, _ in m if a[0] in _KINDS))
     for first, second in combinations(atoms, 2):
@@ -41,7 +40,7 @@ def by_equal_places(goals: Any, place: FactList, form: Form) -> bool:
 
 
 def by_one_root(goals: Any, place: FactList, form: Form) -> bool:
-    """Prove that a difference of two products with roots is 0, since these are roots of equal expressions."""
+    """Prove that a difference of two products with roots is 0, since they are roots of equal expressions."""
     values = [x.constant() for m in form for a, x in m if a[0] == "base"]
     degree = max((v.q for v in values if v is not None), default=1)
     if len(form) != 2 or degree == 1:
@@ -62,7 +61,7 @@ def by_one_root(goals: Any, place: FactList, form: Form) -> bool:
 
 
 def by_value(goals: Any, place: FactList, form: Form) -> bool:
-    """Prove that a form is 0 by putting its value for a floor of a number."""
+    """Prove that a form is 0 by replacing a floor of a number by its value."""
     expr = written(form)
     hole = k.letter("HOLE")
     for floor in _floors_of_numbers(expr):
@@ -94,7 +93,7 @@ _RELATION = (">=", ">")
 
 
 def by_floors(goals: Any, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-    """Put what is below it for each floor that is added, and what is above it for each that is taken away."""
+    """Replace each added floor by a lower bound, and each subtracted floor by an upper bound."""
     remainder = form
     gaps = []
     for (m, c), u in _alone(form, "floor"):
@@ -141,7 +140,7 @@ def by_squares(goals: Any, place: FactList, form: Form, strict: bool, depth: int
 
 
 def _alone(form: Form, kind: str) -> list[tuple[tuple[Any, Any], Form]]:
-    """Terms that are a number times one function, with its argument."""
+    """Return the terms that are a number times one function, with the argument of the function."""
     return [((m, c), m[0][0][1]) for m, c in form.items() if len(m) == 1 and m[0][0][0] == kind and m[0][1] is k.ONE]
 
 

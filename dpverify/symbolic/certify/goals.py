@@ -1,4 +1,4 @@
-"""Proofs of signs, found here and written down as facts: by factors, terms, linear programs, cases and shifts."""
+"""Prove signs, and write the proofs as facts: by factors, terms, linear programs, cases and shifts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpverify.symbolic.prove.certificate import solve
 _DEPTH = 5
 _MOST_COLUMNS = 420
 _MOST_TERMS = 160
-_EFFORT = 10_000_000  # entries of all linear programs of one certificate: where they are used up, it has none
+_EFFORT = 10_000_000  # limit on the entries of all linear programs of a certificate; beyond it, no proof is found
 _RELATION = (">=", ">")
 
 
@@ -39,7 +39,7 @@ class Goals:
         return self.prove(place, place.form(expr), strict)
 
     def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = _DEPTH) -> bool:
-        """Prove that a form is nonnegative, or positive, so that the checker knows it from then on."""
+        """Prove that a form is nonnegative (positive, if ``strict``), and write this for the checker."""
         scope = place.scope
         relation = _RELATION[strict]
         if scope.holds(relation, form):
@@ -98,19 +98,19 @@ class Goals:
         return self.prove(place, form) and self.prove(place, -form)
 
     def known(self, place: FactList, relation: str, expr: Expr) -> bool:
-        """Prove how an expression stands to 0."""
+        """Prove that an expression has a relation to 0."""
         form = place.form(expr)
         if relation == "=":
             return self.zero(place, form)
         return self.apart(place, form) if relation == "!=" else self.prove(place, form, relation == ">")
 
-    # ---- the ways
+    # ---- ways to prove a sign
 
     def _combined(self, place: FactList, form: Form, strict: bool, coefficient: object, factors: list[Expr]) -> bool:
         return place.fact(_RELATION[strict], written(form), "combine", [], [[str(coefficient), factors]])
 
     def _split(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """Where a maximum stands, one of its arguments is the largest."""
+        """Split by which argument of a maximum is the largest."""
         maxima = [atom for m in form for atom, _ in m if atom[0] == "max"]
         if not maxima:
             return False
@@ -129,7 +129,7 @@ class Goals:
         return True
 
     def _factors(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """A monomial, or a common factor and what is left."""
+        """Prove the sign of a monomial, or of a common factor and its cofactor."""
         powers, cofactor = shared(place.scope, form)
         if not powers and len(form) > 1:
             return False
@@ -155,11 +155,11 @@ class Goals:
         )
 
     def _either(self, place: FactList, form: Form, strict: bool, depth: int) -> int:
-        """1 if a form is proven to be nonnegative, -1 if its opposite is."""
+        """Return 1 if a form is proven to be nonnegative, -1 if its negation is, and 0 otherwise."""
         return next((s for s in (1, -1) if self.prove(place, form.times(s), strict, depth - 1)), 0)
 
     def _power(self, place: FactList, atom: Form, exponent: Form, strict: bool, depth: int) -> int:
-        """The sign of an atom's power, by that of the atom, or by what is known of powers."""
+        """Return the sign of an atom's power, by the sign of the atom or by facts about powers, or 0."""
         alone = k.alone(atom)
         value = exponent.constant()
         power_form = place.scope.joined(((atom, exponent),))
@@ -182,7 +182,7 @@ class Goals:
         return place.scope.holds(_RELATION[strict], form) or self.combination(place, form, strict, depth)
 
     def _atom(self, place: FactList, atom: Form, strict: bool, depth: int) -> bool:
-        """The sign of a function: of a sum by its terms, of others by what is known of them."""
+        """Prove the sign of a function: of a sum by its terms, of other functions by facts about them."""
         kind, *arguments = atom
         if kind == "sum" and not strict:
             expr = k.row(*written(k.alone(atom)))
@@ -194,7 +194,7 @@ class Goals:
         return self.combination(place, k.alone(atom), strict, depth)
 
     def _terms(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """Every term by itself."""
+        """Prove the sign of every term separately."""
         if len(form) < 2 or any(c < 0 for c in form.values()):
             return False
         has_strict_term = not strict
@@ -213,7 +213,7 @@ class Goals:
         return len(form) > 1 and any(self.combination(place, form, strict, depth, products) for products in PRODUCTS)
 
     def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
-        """Find weights by a linear program over what is known, and write it down."""
+        """Find weights by a linear program over known columns, and write the combination."""
         columns = pruned(columns_for(self, place, form, depth, products), form)
         monomials = [tuple(map(abs, signed_monomials(f))) for f in (form, *(c.form for c in columns))]
         if len(columns) > _MOST_COLUMNS or not set().union(*monomials[1:]).issuperset(monomials[0]):
@@ -240,7 +240,7 @@ class Goals:
         return place.fact(_RELATION[strict], written(form), "combine", [], terms)
 
     def _whole(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """An integer above -1 is nonnegative."""
+        """Prove that an integer is nonnegative because it is above -1."""
         if strict or not place.scope.integer(form):
             return False
         return self.prove(place, form + k.ONE, True, depth - 2) and place.fact(">=", written(form), "whole")
@@ -251,7 +251,7 @@ class Goals:
         return any(way(self, place, form, strict, depth) for way in ways)
 
     def _fraction(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """Times its denominators."""
+        """Prove the sign of a form times its denominators."""
         divisors = []
         for divisor in denominators(form):
             sign = self._either(place, divisor, True, depth)
@@ -267,7 +267,7 @@ class Goals:
         return place.fact(_RELATION[strict], written(form), *by)
 
     def _polynomial(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """Factors of a polynomial in its atoms."""
+        """Prove the signs of the factors of a form as a polynomial in its atoms."""
         coefficient, factorization = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
         if sum(count for _, count in factorization) < 2:
             return False
@@ -289,6 +289,6 @@ class Goals:
         return sign > 0 and self._combined(place, form, strict, abs(coefficient), factors)
 
     def _shift(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
-        """Measure letters from rational bounds: what is left has no negative coefficient."""
+        """Measure letters from rational bounds such that no coefficient is negative."""
         terms = shifted(self, place, form)
         return terms is not None and place.fact(_RELATION[strict], written(form), "combine", [], terms)

@@ -1,4 +1,4 @@
-"""What a certificate says it proves, and from what: letters, conditions, sides, and what is assumed besides."""
+"""The statement of a certificate: letters, conditions, sides, definitions, and local assumptions."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _RELATION: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
 
 
 def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
-    """A statement as its records have it; ``start``: what stands for a quantity that no record defines."""
+    """Return the header of a statement from its records. ``start`` replaces a quantity that no record defines."""
     defined: dict[str, Prefix] = {}
     for name, value in statement.let:
         defined[name] = from_formula(value, defined)
-    domains = sorted(statement.domains)  # letters of a definition come from a set
+    domains = sorted(statement.domains)  # sorted, since letters of a definition come from a set
     names = [name for name in domains if name not in defined]
     constraints = [c for name in domains for c in statement.domains[name].constraints]
     if statement.rhs is None or statement.relation not in {"<=", ">=", "<", ">", "=", *k.ORDERS}:
@@ -54,7 +54,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     if meaning is not None:
         symbols = symbols | meaning.letters
         about = [*about, *meaning.conditions]
-    symbols = dict(sorted(symbols.items()))  # they come from sets, whose order is another one in each process
+    symbols = dict(sorted(symbols.items()))  # they come from sets, whose order differs between processes
     vectors = set() if meaning is None else {s for e in meaning.formula.atoms(Norm, Inner) for s in e.free_symbols}
     kinds = {name: "vector" if s in vectors and not s.is_real else kind_of(s) for name, s in symbols.items()}
     letters |= {name: kind for name, kind in kinds.items() if name not in letters}
@@ -78,7 +78,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
 
 
 def unused_conditions(statement: Statement, letters: Collection[str]) -> frozenset[Expr]:
-    """Conditions of a statement that are about some of its letters, as the checker reads them."""
+    """Return the conditions of a statement about some of its letters, as the checker reads them."""
     values: dict[str, Prefix] = {}
     for name, value in statement.let:
         values[name] = from_formula(value, values)
@@ -91,7 +91,7 @@ def unused_conditions(statement: Statement, letters: Collection[str]) -> frozens
 
 
 def measured_left(statement: Statement) -> Prefix | None:
-    """What the record says that a claim measures, with parts that no form has, such as those multiplied by 0."""
+    """Return the recorded formula of what a claim measures, with parts that forms drop, such as parts times 0."""
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None or meaning.statement.rhs is None:
         return None
@@ -102,7 +102,7 @@ def measured_left(statement: Statement) -> Prefix | None:
 
 
 def definitions_of(statement: Statement) -> list[dict[str, Any]]:
-    """The equations that define the functions of a statement, and the functions in these."""
+    """Return the equations that define the functions of a statement, and the functions in these equations."""
     sides = [side for side in sympy_sides(statement) if side is not None]
     names = fixed_names(statement, *sides)
     meanings = () if statement.glossary is None else statement.glossary.meanings
@@ -118,7 +118,7 @@ def definitions_of(statement: Statement) -> list[dict[str, Any]]:
 
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
-    """What a derivation proves: for all letters but the local ones that its ends do not show."""
+    """Return what a derivation proves, for all letters except local ones that its ends do not contain."""
     hidden = unseen_letters(derivation)
     granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis) or is_named(p)]
     relations = [_RELATION[p.relation](p.lhs, p.rhs, evaluate=False) for p in granted]
@@ -133,7 +133,7 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
 
 
 def functions_of(derivation: Derivation) -> dict[str, Prefix]:
-    """What its two ends show that is no number, with what it is declared to be."""
+    """Return the letters in a derivation's two ends that are not numbers, with their declarations."""
     names = sorted(_names(derivation.start, derivation.last))
     return {name: declaration for name in names if (declaration := declared(derivation, name)) is not None}
 
@@ -141,7 +141,7 @@ def functions_of(derivation: Derivation) -> dict[str, Prefix]:
 def local_part(
     derivation: Derivation, statement_letters: Collection[str], symbols: Collection[Any], *, strict: bool
 ) -> dict[str, Any]:
-    """Letters of a derivation that its statement does not have, and what is assumed of them."""
+    """Return the letters of a derivation that its statement does not have, with their assumptions."""
     local = {
         s.name: kind_of(s) for s in symbols if s.name not in statement_letters and declared(derivation, s.name) is None
     }
@@ -159,14 +159,14 @@ def _signs(symbol: Any) -> list[Prefix]:
 
 
 def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dict[str, Any]:
-    """What a premise says, for all values of some letters."""
+    """Return what a premise says, for all values of some letters."""
     return {"name": name, **premise_data(premise, letters)}
 
 
 def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
-    """What a referenced statement says of a letter that stands for what its record measures."""
+    """Return what a referenced statement says about a letter that names what its record measures."""
     statement = premise.statement
-    # A letter that the proof has replaced by what it stands for may be none of the record's.
+    # The proof may have replaced a letter that the record does not have.
     where = {letter: from_sympy(value) for letter, value in premise.where.items() if letter in statement.domains}
     defined: dict[str, Prefix] = dict(where)
     for letter, value in statement.let:
@@ -191,12 +191,12 @@ def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
 
 
 def unseen_letters(derivation: Derivation) -> set[str]:
-    """Local letters that the ends of a derivation do not show."""
+    """Return the local letters that the ends of a derivation do not contain."""
     return set(derivation.local) - _names(derivation.start, derivation.last)
 
 
 def declared(derivation: Derivation, name: str) -> Prefix | None:
-    """What a letter is declared to be, if it is no number."""
+    """Return the declaration of a letter that is not a number, otherwise None."""
     match derivation.variables.get(name):
         case AnyVector():
             return "vector"

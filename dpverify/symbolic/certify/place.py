@@ -1,4 +1,4 @@
-"""Where the facts of a certificate are written: a scope of the checker, and the list of facts that belongs to it."""
+"""Places of a certificate: a scope of the checker, with the list to which its facts are written."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dpverify.symbolic.certify.checker import Expr, Form, Point, k, value_of
 
 
 class Writing(k.Proof):  # type: ignore[misc]
-    """A proof of the checker in which expressions stand for themselves."""
+    """A proof of the checker whose data may contain expressions."""
 
     def read(self, data: Any) -> Expr:
-        """Read the prefix format, or take an expression as it is."""
+        """Read the prefix format. An expression is returned unchanged."""
         return data if isinstance(data, k.Row) else k.read(data)
 
 
 class FactList:
-    """A scope, and where its facts go."""
+    """A scope, and the list to which its facts are written."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class FactList:
         unused: frozenset[Expr] = frozenset(),
     ) -> None:
         self.proof = proof
-        self.unused = unused  # facts with which no search begins
+        self.unused = unused  # facts that searches do not use
         self.items = items
         self._scope = scope
         self.stale = False
@@ -53,7 +53,7 @@ class FactList:
         return self._scope
 
     def kept(self, compute: Callable[..., Any], *arguments: Hashable) -> Any:
-        """What a function gave for its arguments before, as long as no fact has come since."""
+        """Return the cached result of a function, as long as no fact has been added since."""
         now = self.scope, len(self.scope.facts)
         if now != self.computed[0]:
             self.computed = now, {}
@@ -64,11 +64,11 @@ class FactList:
         return results[key]
 
     def written(self) -> list[Any]:
-        """The list that the next fact goes to."""
+        """Return the list to which the next fact is added."""
         return self.items
 
     def fact(self, relation: str, expr: Expr, *by: Any) -> bool:
-        """Write a fact, if the checker accepts it."""
+        """Write a fact if the checker accepts it, and return whether it does."""
         item = {"is": [relation, expr], "by": list(by)}
         scope = self.scope
         try:
@@ -86,7 +86,7 @@ class FactList:
         return self.fact(">=", k.row("*", root, root), "instance", "rule", "am-gm", {"a": half, "b": -half})
 
     def termwise(self, total: Expr) -> bool:
-        """Write that a sum is nonnegative, where its terms are known to be; of a series, nothing is written."""
+        """Write that a sum is nonnegative if its terms are known to be. For a series, nothing is written."""
         _, index, lo, hi, body = total
         if hi[0] == "oo":
             return False
@@ -100,34 +100,34 @@ class FactList:
         self.version += 1
 
     def versions(self) -> tuple[int, ...]:
-        """What changes when facts are learned here or around."""
+        """Return numbers that change when facts are learned at this place or around it."""
         return (self.version,)
 
     def form(self, expr: Expr) -> Form:
-        """The checker's form of an expression."""
+        """Return the checker's form of an expression."""
         return self.scope.form(expr)
 
     def inside(self, length: Any) -> InRange:
-        """The place of an index that runs over 0, 1, ..., length."""
+        """Return the place of an index that runs over 0, 1, ..., length."""
         key = self.scope.range_key(length)
         if key not in self.ranges:
             self.ranges[key] = InRange(self, length)
         return self.ranges[key]
 
     def case(self, relation: str, expr: Expr, items: list[Any]) -> FactList:
-        """The place where one fact more is assumed."""
+        """Return the place with an additional assumption."""
         strict = relation == ">"
         points = [p for p in self.points if _may_hold(value_of(expr, p), strict)]
         return FactList(self.proof, self.scope.case(relation, expr), items, points, self.unused)
 
     def split(self, expr: Expr, then: list[Any], other: list[Any], relation: str, claim: Expr) -> None:
-        """Write a split into expr >= 0 and expr < 0, both of whose lists reach a claim, and learn the claim."""
+        """Write a split into expr >= 0 and expr < 0, in which both lists prove a claim, and learn the claim."""
         self.scope.learn(relation, claim)
         self.written().append({"split": expr, "then": then, "else": other, "is": [relation, claim]})
         self.learned((relation, claim))
 
     def refuted(self, expr: Expr, strict: bool) -> bool:
-        """Whether an expression is negative at one of the points (not positive, for strict)."""
+        """Test whether an expression is negative at one of the points (not positive, if ``strict``)."""
         for point in self.points:
             value = value_of(expr, point)
             if value is None:
@@ -161,18 +161,18 @@ class InRange(FactList):
 
     @property
     def scope(self) -> Any:
-        """The checker's scope, a new one after new facts outside."""
+        """The checker's scope, renewed after new facts outside."""
         if self.seen != self.around.versions():
             self._scope = self.around.scope.inside(self.length)
             self.seen = self.around.versions()
         return super().scope
 
     def versions(self) -> tuple[int, ...]:
-        """What changes when facts are learned here or around."""
+        """Return numbers that change when facts are learned at this place or around it."""
         return (self.version, *self.around.versions())
 
     def learned(self, fact: Any) -> None:
-        """Tell the places around, where sums may be simpler now."""
+        """Notify the places around, where sums may have become simpler."""
         super().learned(fact)
         outer = self.around
         self._tell(outer, fact)
@@ -184,7 +184,7 @@ class InRange(FactList):
             outer._tell(outer.around, ("within", self.length, fact))
 
     def written(self) -> list[Any]:
-        """A list at the end of what is written outside."""
+        """Return a list of facts at the end of the list outside."""
         around = self.around.written()
         if self.item is None or not around or around[-1] is not self.item:
             self.item = {"within": self.length, "facts": []}

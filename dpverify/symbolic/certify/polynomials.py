@@ -18,7 +18,7 @@ _MOST_SHIFTED = 4
 
 
 def shared(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
-    """Powers of atoms that all monomials share, and the form without them."""
+    """Return the powers of atoms that all monomials share, and the form without them."""
     if len(form) == 1:
         return list(min(form)), k.constant(form[min(form)])
     powers: list[tuple[Any, Form]] = []
@@ -37,13 +37,13 @@ def shared(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
 
 
 def _without(form: Form, powers: dict[Any, Form]) -> Form:
-    """A form divided by powers of atoms that are in each monomial once."""
+    """Return a form divided by powers of atoms that occur once in each monomial."""
     left = {m: [(a, x - powers.get(a, k.ZERO)) for a, x in m] for m in form}
     return k.form_of({tuple(sorted((a, x) for a, x in left[m] if x)): c for m, c in form.items()})
 
 
 def denominators(form: Form) -> list[Form]:
-    """Forms under fraction bars, as often as in their highest power."""
+    """Return the forms in denominators, each as often as in its highest power."""
     powers: dict[Any, Any] = {}
     for m in form:
         for atom, exponent in m:
@@ -60,14 +60,14 @@ def denominators(form: Form) -> list[Form]:
 
 
 def cleared(scope: Any, form: Form, divisors: list[Form]) -> Form:
-    """A form times its denominators."""
+    """Return a form times its denominators."""
     for divisor in divisors:
         form = scope.product(form, scope.as_factor(divisor))
     return form
 
 
 class _Ring:
-    """A polynomial ring whose generators are atoms, or powers of atoms with exponents that are no whole numbers."""
+    """A polynomial ring. Generators are atoms, or powers of atoms with exponents that are not positive integers."""
 
     def __init__(self, scope: Any, form: Form) -> None:
         self.scope, self.generators = scope, dict[Any, int]()
@@ -87,14 +87,14 @@ class _Ring:
         return row
 
     def power(self, place: int, count: int) -> Form:
-        """A generator to a power, as a form."""
+        """Return a power of a generator as a form."""
         atom, number = list(self.generators)[place]
         if number is None:
             return self.scope.joined(((atom, k.constant(count)),))
         return self.scope.joined(((atom, number),) * count)
 
     def form(self, polynomial: Any) -> Form:
-        """A polynomial as a form."""
+        """Return a polynomial as a form."""
         total = k.ZERO
         for exponents, c in polynomial.to_dict().items():
             term = k.constant(c)
@@ -106,7 +106,7 @@ class _Ring:
 
 
 def factors_of(scope: Any, form: Form) -> tuple[Any, list[tuple[Form, int]]]:
-    """Rational factor, and factors with their multiplicities."""
+    """Return the rational factor, and the other factors with their multiplicities."""
     if len(form) > 60:
         return fmpq(1), []
     ring = _Ring(scope, form)
@@ -117,7 +117,7 @@ def factors_of(scope: Any, form: Form) -> tuple[Any, list[tuple[Form, int]]]:
 
 
 def bounds(place: Any) -> dict[str, list[tuple[Any, int]]]:
-    """Rational bounds of letters that the facts give: (bound, 1) where it is below, (bound, -1) where it is above."""
+    """Return rational bounds of letters by the facts: (bound, 1) for a lower bound, (bound, -1) for an upper bound."""
     bounds_by_letter: dict[str, list[tuple[Any, int]]] = {}
     for form, signs in place.scope.index.items():
         powers = [m for m in form if m]
@@ -130,7 +130,7 @@ def bounds(place: Any) -> dict[str, list[tuple[Any, int]]]:
 
 
 def shifted(goals: Any, place: Any, form: Form) -> list[Any] | None:
-    """Terms of a combination of products of distances from bounds, if one choice of bounds makes all weights >= 0."""
+    """Return a form as a combination, with weights >= 0, of products of distances from bounds, or None."""
     ring = _Ring(place.scope, form)
     if ring.polynomial.total_degree() > _MOST_DEGREE:
         return None
@@ -176,7 +176,7 @@ def on_interval(goals: Any, place: Any, gap: Expr, where: Mapping[str, Any]) -> 
 
 
 def _moved(ring: _Ring, choice: Any) -> dict[Any, Any]:
-    """Coefficients after x = bound + side*y for every generator of a choice."""
+    """Return the coefficients after the substitution x = bound + side*y for every generator of a choice."""
     rows = {tuple(int(x) for x in e): fmpq(c) for e, c in ring.polynomial.to_dict().items()}
     for place, bound, side, _ in choice:
         new: dict[Any, Any] = {}

@@ -60,7 +60,7 @@ def rational(value: Any) -> Prefix:
 
 
 def letter_of(symbol: Any) -> str:
-    """Name of a symbol; one for each dummy."""
+    """Return the name of a symbol, a different one for each Dummy."""
     name = f"{symbol.name}_{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
     name = name if name[:1].isalpha() else f"idx{name}"  # the index of a sum in canonical form
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", name):
@@ -69,9 +69,10 @@ def letter_of(symbol: Any) -> str:
 
 
 def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
-    """Write a sympy expression; a guarded sum is a sum, since those over no integers are 0.
+    """Write a sympy expression. A guarded sum is written as a sum, since empty sums are 0.
 
-    ``guarded``: take a guarded expression for what it guards, in contexts; they are compared with what they stand for.
+    With ``guarded``, guards are removed from other expressions as well. This is for contexts, which are compared with
+    the original expressions later.
     """
     if guarded:
         expr = expr.replace(lambda e: isinstance(e, sympy.Piecewise) and len(e.args) == 2, lambda e: e.args[0][0])
@@ -101,7 +102,7 @@ def from_sympy(expr: Any, guarded: bool = False) -> Prefix:
 
 
 def _applied(name: str, args: list[Prefix]) -> Prefix:
-    """A function; the least of many numbers two by two."""
+    """Write a function. A minimum of more than two numbers becomes nested minima of two."""
     return [name, args[0], _applied(name, args[1:])] if name == "min" and len(args) > 2 else [name, *args]
 
 
@@ -146,7 +147,7 @@ def conditions_of(relation: Any) -> list[Prefix]:
 
 
 def from_formula(node: Formula, letters: Mapping[str, Prefix]) -> Prefix:
-    """Write a formula of a record; ``letters``: what stands for the names that a record defines."""
+    """Write a formula of a record. ``letters`` maps names that a record defines to expressions."""
     match node:
         case Num(value):
             return rational(value)
@@ -192,14 +193,14 @@ def from_compare(node: Compare, letters: Mapping[str, Prefix]) -> list[Prefix]:
 
 
 def kind_of(symbol: Any) -> str:
-    """Kind of a letter, by the assumptions of its symbol."""
+    """Return the kind of a letter, by the assumptions of its symbol."""
     if symbol.is_integer:
         return "integer"
     return "real" if symbol.is_real else "random"
 
 
 def where_value(value: Any) -> Any:
-    """A value of a rule's letter: an expression, a function's name, or an index and a term."""
+    """Write a value of a rule's letter: an expression, a function's name, or an index and a term."""
     if isinstance(value, sympy.Lambda):
         (index,) = value.variables
         return (letter_of(index), from_sympy(value.expr))
@@ -209,7 +210,7 @@ def where_value(value: Any) -> Any:
 
 
 def replaced(links: Iterable[Link]) -> dict[str, set[str]]:
-    """Letters that the uses of each premise put something else for; the others stand for the statement's own."""
+    """Return the letters that the uses of each premise replace. The other letters are the statement's own."""
     letters_by_premise: dict[str, set[str]] = {}
     for link in links:
         if isinstance(link, Cases):
@@ -224,7 +225,7 @@ def replaced(links: Iterable[Link]) -> dict[str, set[str]]:
 
 
 def said_by(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
-    """What holds for all values of some symbols, by what is assumed of them and under the instance's conditions."""
+    """Return an instance as a statement for all values of some symbols, under its conditions and their assumptions."""
     sign_conditions = [condition for s in symbols for condition in symbol_conditions(s)]
     return {
         "letters": {letter_of(s): kind_of(s) for s in symbols},
@@ -240,7 +241,7 @@ def said_by(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
 
 
 def premise_data(premise: Premise, letters: Collection[str]) -> dict[str, Any]:
-    """A premise as something that holds for all values of some letters, under its conditions."""
+    """Return a premise as a statement for all values of some letters, under its conditions."""
     expressions = [premise.lhs, premise.rhs, *(e for c in premise.conditions for e in _expressions(c))]
     symbols = sorted({s for e in expressions for s in sympy.sympify(e).free_symbols}, key=str)
     return said_by(premise, [s for s in symbols if letter_of(s) in letters])
@@ -256,7 +257,7 @@ def _expressions(condition: Any) -> list[Any]:
 
 
 def condition_data(condition: Any) -> list[Prefix]:
-    """A condition in the format of the rules."""
+    """Return a condition in the format of the rules."""
     if isinstance(condition, Holds):
         return conditions_of(condition.relation)
     if isinstance(condition, ForAll):

@@ -1,7 +1,7 @@
-"""An instance of a rule inside an expression: the facts from it up to the whole expression, one per level.
+"""Carry an instance of a rule up to the expression around it, with one fact per level.
 
-Before the checker reads an expression, signs, ranges and convergence of its parts must be facts. They are proved here
-too.
+Before the checker reads an expression, signs, ranges and convergence of its parts must be facts. This module proves
+them, too.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def converges(goals: Goals, place: FactList, series: Expr) -> None:
 
 
 def _geometric(goals: Goals, place: FactList, series: Expr, powers: Any) -> None:
-    """Each term of a series is the one before times a ratio between 0 and 1."""
+    """Prove that a series converges because its terms have a constant ratio in [0, 1)."""
     index = k.letter(f"%{place.scope.depth}")
     after = {index[1]: k.row("+", index, k.rational(1))}
     inner = place.inside("oo").scope
@@ -44,7 +44,7 @@ def _geometric(goals: Goals, place: FactList, series: Expr, powers: Any) -> None
 
 
 def prepare(goals: Goals, place: FactList, expr: Expr) -> None:
-    """Prove what can be proven of the parts of an expression: signs of bases, exponents and ranges."""
+    """Prove what is possible about the parts of an expression: signs of bases, exponents and ranges."""
     if expr in place.prepared:
         return
     place.prepared.add(expr)
@@ -76,7 +76,7 @@ def _prepare_bound(goals: Goals, place: FactList, expr: Expr) -> None:
     term = k.put(body, {index: at if op == "integral" else k.row("+", at, lo)})
     prepare(goals, inner, term)
     if op == "sum" and any(atom[0] == "max" for m in inner.form(term) for atom, _ in m) and goals.expr(inner, term):
-        place.termwise(expr)  # its form has the terms apart
+        place.termwise(expr)  # its form has separate terms
     if length == "oo":
         converges(goals, place, expr)
 
@@ -100,7 +100,7 @@ def _prepare_power(goals: Goals, place: FactList, below: Expr, above: Expr) -> N
 
 
 def as_written(goals: Goals, place: FactList, expr: Expr) -> str:
-    """Prove the sign of sums, products and squares as they stand, before they are multiplied out: >, >= or nothing."""
+    """Prove the sign of sums, products and squares before they are expanded. Return ``>``, ``>=`` or an empty text."""
     op, *args = expr
     for relation in (">", ">="):
         if goals.expr(place, expr, relation == ">"):
@@ -120,7 +120,7 @@ def as_written(goals: Goals, place: FactList, expr: Expr) -> str:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """An expression before and after, and how it moved: 1 up, -1 down, 0 not at all."""
+    """An expression before and after a rewrite, and its direction: 1 up, -1 down, 0 equal."""
 
     way: int
     old: Expr
@@ -128,27 +128,27 @@ class Rewritten:
 
     @property
     def gap(self) -> Expr:
-        """How far it moved, as something that is not negative."""
+        """The size of the change as a nonnegative expression."""
         return (self.new - self.old) if self.way >= 0 else (self.old - self.new)
 
     @property
     def relation(self) -> str:
-        """How that stands to 0."""
+        """The relation of the gap to 0."""
         return "=" if self.way == 0 else ">="
 
 
-#: Writes the instance at a place, whose indices stand for some letters; None if its conditions are not proven.
+#: Writes the instance at a place with the place's indices, or returns None if its conditions are not proven.
 Write = Callable[[FactList, Mapping[str, Expr]], "Rewritten | None"]
 
 
 @cache
 def has_hole(expr: Expr) -> bool:
-    """Whether an expression has the hole in it."""
+    """Test whether an expression contains the hole."""
     return expr is HOLE or any(has_hole(arg) for arg in expr if isinstance(arg, k.Row))
 
 
 def context_of(data: Any) -> Expr:
-    """Read an expression with a hole; indices of its sums keep their names, which stand in the instance as well."""
+    """Read an expression with a hole. Indices of its sums keep their names, since the instance may contain them."""
     if not isinstance(data, list) or data[0] in ("q", "apply"):
         return k.read(data)
     op, *args = data
@@ -167,7 +167,7 @@ class Rewriting:
         self.write = write
 
     def moved(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
-        """Move an expression with a hole."""
+        """Return an expression with a hole before and after the instance is applied, or None if this is not proven."""
         if context is HOLE:
             return self.write(place, env)
         op, *args = context
@@ -243,7 +243,7 @@ class Rewriting:
         return self._known(place, rewritten, "combine", [], terms)
 
     def _base(self, place: FactList, rewritten: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
-        """A power whose base moves."""
+        """Prove the direction of a power whose base changes."""
         power = rewritten.old[2]
         goals = self.goals
         if goals.expr(place, power) and goals.expr(place, low):
@@ -261,7 +261,7 @@ class Rewriting:
         return self._by_rule(place, rewritten, "power-monotone", {"a": under[0], "b": under[1], "p": -power})
 
     def _exponent(self, place: FactList, rewritten: Rewritten, low: Expr, high: Expr) -> Rewritten | None:
-        """A power whose exponent moves."""
+        """Prove the direction of a power whose exponent changes."""
         base = rewritten.old[1]
         goals = self.goals
         if goals.expr(place, (base - k.rational(1))):
@@ -285,7 +285,7 @@ class Rewriting:
         return self._known(place, rewritten)
 
     def _sum(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
-        """A sum moves with its terms."""
+        """Prove the direction of a sum by that of its terms."""
         _, index, lo, hi, body = context
         if has_hole(lo):
             return None
@@ -311,7 +311,7 @@ class Rewriting:
         return self._known(place, rewritten) if proven else None
 
     def _end(self, place: FactList, context: Expr, env: Mapping[str, Expr]) -> Rewritten | None:
-        """A sum of nonnegative terms grows with its upper end."""
+        """Prove that a sum of nonnegative terms grows with its upper end."""
         _, index, lo, hi, body = context
         end = self.moved(place, hi, env)
         if end is None or end.way == 0:

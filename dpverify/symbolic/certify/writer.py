@@ -1,7 +1,4 @@
-"""Writes what one derivation proves as facts: a chain, an induction, or an order of growth.
-
-An order of growth is proved by weights.
-"""
+"""Write what one derivation proves as facts: a chain, an induction, or an order of growth, by weights."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def weighed(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
-    """Write the weights of each term of what the chain reaches; why there are none."""
+    """Write the weights of each term of the last expression. Return why there are none, or an empty text."""
     proof = place.proof
     scope = place.scope
     printed = proof.read(data["rhs"])
@@ -61,7 +58,7 @@ def weighed(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
 
 
 def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
-    """What the conditions say is not above something else; 1 is not above any positive whole number."""
+    """Yield pairs whose first part is at most the second: by the conditions, and 1 with each integer letter."""
     proof = place.proof
     for kind, a, b in (
         condition for condition in proof.data["conditions"] if condition[0] in ("<", "<=", ">", ">=", "=")
@@ -73,7 +70,7 @@ def _pairs(place: FactList) -> Iterator[tuple[Expr, Expr]]:
 
 
 def _bounded(goals: Goals, place: FactList, small: Expr, large: Expr) -> bool:
-    """Whether the checker takes such a pair, once signs are known."""
+    """Test whether the checker accepts such a pair after signs are proved."""
     try:
         for expr in (small, large):
             _signs(goals, place, expr)
@@ -95,7 +92,10 @@ def _signs(goals: Goals, place: FactList, expr: Expr) -> None:
 
 
 def _logarithms(expr: Expr) -> dict[Expr, None]:
-    """The logarithms of an expression, in the order in which they stand there: no certificate may hang on a set's."""
+    """Return the logarithms of an expression in the order in which it contains them.
+
+    Certificates must not depend on the order of a set.
+    """
     logarithms = {expr: None} if expr[0] == "log" else {}
     for part in (a for a in expr if isinstance(a, k.Row)):
         logarithms |= _logarithms(part)
@@ -123,7 +123,7 @@ class Writer:
         self.place = FactList(self.proof, self.proof.scope, self.data["body"], points, unused)
 
     def run(self) -> dict[str, Any]:
-        """Write the facts of the chain, and what is said last."""
+        """Write the facts of the chain, and the claim at its end."""
         place = self.place
         goals = self.goals
         derivation = self.derivation
@@ -149,12 +149,12 @@ class Writer:
         return self.ended()
 
     def _shown(self, cited: Any) -> None:
-        """Write what a derivation that is cited proves on the whole domain."""
+        """Write what a cited derivation proves on the whole domain."""
         lemma = self.book.lemma(cited.derivation)
         self.use(self.place, "lemma", lemma, {letter: read(value) for letter, value in cited.where.items()})
 
     def ended(self) -> dict[str, Any]:
-        """What is written, if it reaches the claim."""
+        """Return the data if the facts prove the claim, otherwise raise an error."""
         place = self.place
         goals = self.goals
         proof = self.proof
@@ -168,11 +168,11 @@ class Writer:
         return self.data
 
     def has_value(self, expr: Expr) -> None:
-        """Write signs of the parts of an expression, from which it is known that each of them has a value."""
+        """Write signs of the parts of an expression, by which each part has a value."""
         prepare(self.goals, self.place, expr)
 
     def run_instance(self, lemma: str, values: Mapping[str, Any]) -> None:
-        """Write that a statement is what a lemma says of some values."""
+        """Write that a statement is an instance of a lemma."""
         self.first_facts()
         for condition in self.book.checker.lemmas[lemma].conditions:
             parts = list(_parts(k.put(condition[2], values)))
@@ -182,7 +182,7 @@ class Writer:
         self.ended()
 
     def _below_exp(self, base: Expr, power: Expr, exponents: list[Expr]) -> None:
-        """Write that b**e <= exp(e*(b - 1)), and that this is at most the exponentials that it is compared with."""
+        """Write that b**e <= exp(e*(b - 1)), and that this is at most the exponentials of ``exponents``."""
         less = base - k.rational(1)
         by_power = {"a": base, "b": k.row("exp", less), "p": power}
         steps = [("one-minus-exp", {"x": -less}), ("power-monotone", by_power)]
@@ -193,7 +193,7 @@ class Writer:
                 self.place.fact(">=", k.put(rule.gap, where), "instance", "rule", name, where)
 
     def run_induction(self, letter: str, base: str, step: str) -> None:
-        """Write that a statement holds where a letter is at its start, and by the one before where it is above."""
+        """Write an induction over a letter: the base at its start, and the step from each integer to the next."""
         proof = self.proof
         place = self.place
         self.first_facts()
@@ -221,7 +221,7 @@ class Writer:
         self.ended()
 
     def use(self, place: FactList, kind: str, name: str, where: Mapping[str, Any]) -> None:
-        """Write an instance of a lemma, or of the statement itself; other letters stay as they are."""
+        """Write an instance of a lemma, or of the statement itself. Letters that are not in ``where`` are kept."""
         rule = self.proof if kind == "induction" else self.book.checker.lemmas[name]
         values = {letter: letter if kind in k.FUNCTIONS else k.letter(letter) for letter, kind in rule.letters.items()}
         values |= where
@@ -235,7 +235,7 @@ class Writer:
             raise NoCertificateError(f"{name}: {place.refusal}")
 
     def first_facts(self) -> None:
-        """Signs of letters, integers tightened, and what the derivation assumes of the statement's letters."""
+        """Write signs of letters, tightened signs of integers, and the assumptions on the statement's letters."""
         place = self.place
         goals = self.goals
         for fact in list(place.scope.facts):
@@ -255,7 +255,7 @@ class Writer:
                     raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
 
     def cited(self, step: Step) -> Origin:
-        """What a step cites: a lemma where a derivation is cited, or a premise."""
+        """Return what a step cites: a lemma if a derivation is cited, otherwise a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]
         letter = renamed_letter(premise)
@@ -278,7 +278,7 @@ class Writer:
                 same = {key: (key,) for key in where if rule.letters[key] in k.FUNCTIONS and key not in substitutions}
                 return Origin("lemma", lemma, rule, put | same)
             where = {}
-            data = premise_header(premise, name, ()) | {"kind": "given"}  # that it is called so
+            data = premise_header(premise, name, ()) | {"kind": "given"}  # what the letter names
         elif isinstance(premise, Referenced) and not premise.measured:
             data = {**record_header(premise.statement), "name": name, "kind": "claim"}
             where = {key: premise.where.get(key, sympy.Symbol(key)) for key in data["letters"]}
@@ -302,7 +302,7 @@ class Writer:
         return Origin("premise", name, rule, {key: where_value(value) for key, value in put.items()})
 
     def _opened(self, proven: Derivation | Induction, substitutions: Mapping[str, Any], step: Step) -> None:
-        """Write what is assumed of a cited derivation's names, where what they stand for is put for them."""
+        """Write the assumptions about names in a cited derivation that the step replaces by what they stand for."""
         for named in proven.premises.values() if isinstance(proven, Derivation) else ():
             if isinstance(named, Cited) and is_named(named) and named.lhs.name in substitutions:
                 assert named.derivation is not None
@@ -317,7 +317,7 @@ class Writer:
 
 
 def _parts(expr: Expr) -> Iterator[Expr]:
-    """An expression, and all that it is made of."""
+    """Yield an expression and all its parts."""
     yield expr
     for arg in expr:
         if isinstance(arg, k.Row):
@@ -325,7 +325,7 @@ def _parts(expr: Expr) -> Iterator[Expr]:
 
 
 def symbols_of(derivation: Derivation) -> list[Any]:
-    """The letters of a derivation."""
+    """Return the letters of a derivation."""
     expressions = (derivation.start, *derivation.assumptions, *expressions_of(derivation.steps))
     symbols = {s for expr in expressions for s in expr.free_symbols if s.name in derivation.variables}
     return sorted(symbols, key=str)

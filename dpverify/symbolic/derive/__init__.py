@@ -1,1 +1,1 @@
-"""Derivations: their steps, premises and conclusion, and constants moved against them."""
+"""Derivations: their steps, premises and conclusions, and controls with one changed constant."""

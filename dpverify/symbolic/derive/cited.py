@@ -1,4 +1,4 @@
-"""Premises that are derivations of ours, so that a check can walk from a theorem down to what nothing here derives."""
+"""Premises that other derivations prove, so that a check can follow a theorem down to its underived premises."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVec
 
 @dataclass(frozen=True)
 class Cited(Premise):
-    """A premise that a derivation of ours provides."""
+    """A premise that another derivation proves."""
 
-    derivation: Derivation | None = None  # goes from what stands on the left side to what stands on the right one
-    start: Any = None  # its first expression, for which the left side may be a letter; given by ``cite`` alone
-    hidden: tuple[Condition, ...] = ()  # what the letters of that expression are which the two sides do not show
-    where: Mapping[str, Any] = field(default_factory=dict)  # what its letters become
+    derivation: Derivation | None = None  # leads from the left side to the right side
+    start: Any = None  # its first expression, which a letter on the left side may name; set only by ``cite``
+    hidden: tuple[Condition, ...] = ()  # conditions on letters of ``start`` that neither side contains
+    where: Mapping[str, Any] = field(default_factory=dict)  # expressions substituted for its letters
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
-        """The derivation, which is granted nothing."""
+        """The derivation, without a hypothesis."""
         return () if self.derivation is None else ((self.derivation, None),)
 
 
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
-    """Make a premise of a derivation's conclusion, with expressions in the place of some symbols (``where``).
+    """Make a premise of a derivation's conclusion, with expressions substituted for some symbols (``where``).
 
-    ``letter`` stands for the chain's first expression, or that itself. The chain's assumptions and domains are
-    conditions, proven of every use. What is assumed of local letters that are not shown says what they mean, and is
-    none, where there are proven to be such values.
+    ``letter`` names the chain's first expression. Without it, this expression is the left side. The chain's assumptions
+    and domains are conditions that are proven at every use. Assumptions about local letters that the sides do not
+    contain are dropped once values that satisfy them are proved to exist.
     """
     start = derivation.start
     last = derivation.last
@@ -77,7 +77,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
 
 
 def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:
-    """What a chain declares of its vectors and laws, and what takes their place must be declared as well."""
+    """Return the conditions that replacements of vectors and Gaussian norms are declared as such."""
     conditions: list[Condition] = []
     for symbol in sorted(symbols, key=str):
         match derivation.variables.get(symbol.name):
@@ -89,7 +89,7 @@ def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:
 
 
 def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
-    """Yield the derivations that a chain rests on, and those that they rest on, each once, by their premise's name."""
+    """Yield the derivations that a chain uses, directly or indirectly, each once, with the name of its premise."""
     visited: list[Derivation] = []
     todo = list(derivation.premises.items())
     while todo:
@@ -102,14 +102,14 @@ def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]
 
 
 def referred_to(derivation: Derivation) -> list[Reference]:
-    """The statements that a chain refers to, at any depth, each once."""
+    """Return the statements that a chain refers to at any depth, without repetition."""
     chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
     references = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, Referenced))
     return list({str(reference): reference for reference in references}.values())
 
 
 def definitions_used(derivation: Derivation) -> list[str]:
-    """The definitions that a chain cites, at any depth, each once."""
+    """Return the definitions that a chain cites at any depth, without repetition."""
     return list(dict.fromkeys(str(record.meaning) for record in _recorded(derivation) if not record.is_given))
 
 
@@ -119,7 +119,12 @@ def _recorded(derivation: Derivation) -> list[Recorded]:
 
 
 def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
-    """Values of the local letters that have no such meaning, by which all is met that is assumed under conditions."""
+    """Return values for the local letters without a meaning.
+
+    Under the conditions, they satisfy all assumptions on them.
+
+    A letter has a meaning if the start or a premise contains it, or if an assumption relates it to such a letter.
+    """
     relations, reached = _reached(derivation)
     about = [a for a, letters in relations if not letters & (reached | names_of(derivation.last))]
     local_letters = set[str]().union(*(letters for a, letters in relations if a in about))
@@ -131,7 +136,7 @@ def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> 
 
 
 def _reached(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
-    """Assumptions on local letters with these letters, and the local letters that have a meaning."""
+    """Return the assumptions on local letters with these letters, and the local letters that have a meaning."""
     local_letters = set(derivation.local)
     relations = [(a, local_letters & names_of(a)) for a in derivation.assumptions if local_letters & names_of(a)]
     sides = [derivation.start, *(side for p in derivation.premises.values() for side in (p.lhs, p.rhs))]

@@ -1,4 +1,4 @@
-"""Hold a derivation's last expression against the printed right side: equal, weaker, stronger, differs, undecided."""
+"""Compare a derivation's last expression with the printed right side: equal, weaker, stronger, differs, undecided."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ _MAX_DIVISORS = 3
 
 @dataclass(frozen=True)
 class Conclusion:
-    """How the printed side stands to the derived one."""
+    """The relation of the printed side to the derived side."""
 
-    # ``weaker``: the printed bound follows from the derived one, and is not proven to say as much; ``stronger``: the
-    # other way round, and certainly different; ``differs``: each is certainly the better one somewhere.
+    # ``weaker``: the printed bound follows from the derived one, and equality is not proven. ``stronger``: the derived
+    # bound follows from the printed one, and both certainly differ. ``differs``: each is certainly better at some
+    # point.
     relation: RelationToDerived
-    reason: str = ""  # what stands in the way, where it is undecided
-    uncovered: str = ""  # why the definition of what the statement measures does not cover the statement
+    reason: str = ""  # the obstacle, if the relation is undecided
+    uncovered: str = ""  # why the definition of the measured quantity does not cover the statement
 
 
 def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
@@ -46,10 +47,10 @@ def conclude(derivation: Derivation, statement: Any) -> RelationToDerived:
 
 
 def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
-    """Compare a last expression with the printed side, and say what stands in the way; the steps are not checked.
+    """Compare a last expression with the printed side, and report obstacles. The steps are not checked.
 
-    Undecided unless the chain bounds the statement's left side, in its direction, under assumptions that it grants. A
-    quantity that is defined is bounded where its formula is.
+    The result is undecided unless the chain bounds the statement's left side, in the statement's direction, under
+    assumptions that the statement grants. A quantity with a definition is replaced by the formula of the definition.
     """
     statement = reworded(divided(statement, derivation.division))
     meaning = meant_by(statement, derivation.variables)
@@ -65,7 +66,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     expressions = (clean.start, clean.last, *clean.assumptions)
     rename = {s: symbols[s.name] for expr in expressions for s in expr.free_symbols if s.name in symbols}
     stated = granted if meaning is None else granted.given(meaning.conditions)
-    relations = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from what is assumed
+    relations = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from the assumptions
     granted, divisors, missing = _with_values(statement, granted.given(relations), clean.variables)
     if meaning is not None:
         lhs = meaning.formula
@@ -86,9 +87,9 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
 
 
 def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderProof:
-    """The proof that a last expression is of the order that a statement says, or a NoMonomialsError.
+    """Prove that a last expression has the order that a statement claims, or raise a NoMonomialsError.
 
-    ``about``: conditions on the letters that the definition of what is measured introduces.
+    ``about`` has the conditions on letters that the definition of the measured quantity introduces.
     """
     printed = sympy_sides(statement)[1]
     relations = (*sympy_conditions(statement), *about)
@@ -104,9 +105,9 @@ def _order(last: Any, statement: Any, about: tuple[Any, ...]) -> Conclusion:
 
 
 def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variable]) -> tuple[Facts, list[Any], Any]:
-    """Facts where the printed sides have values, divisors that are 0 elsewhere, and a part that may yet have none.
+    """Return facts by which the printed sides have values, the divisors assumed nonzero, and a part that may have none.
 
-    Where a printed formula divides by 0 it claims nothing. Sides are built without sympy's cancelling.
+    A printed formula claims nothing where it divides by 0. The sides are built without sympy's cancellation.
     """
     with sympy.evaluate(False):
         sides = [side for side in reversed(sympy_sides(statement)) if side is not None]
@@ -152,7 +153,7 @@ def _obstacle(
 
 
 def _cited(derivation: Derivation) -> set[str]:
-    """Names of the premises that steps cite, of the statements these are, and of all that they rest on in turn."""
+    """Return the names of cited premises, of their statements, and of everything that these use in turn."""
     names: set[str] = set()
     todo = [*derivation.steps, *(Step(None, "=", premises=(name,)) for name in derivation.shown)]
     while todo:
@@ -170,10 +171,11 @@ def _cited(derivation: Derivation) -> set[str]:
 
 
 def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
-    """Letters for what cited derivations start from, or records measure: they mean that, and nothing else.
+    """Return the letters that name the start of a cited derivation or a quantity that a record measures.
 
-    With each, that first expression (None for what is measured) and what its own letters are.
-    So do those of a cited derivation's own citations, where its two ends show them.
+    The value of a letter is the start, or None for a measured quantity, with the conditions on the letters of the
+    start. Letters of citations inside a cited derivation are included if the ends of this derivation contain them. A
+    letter must have only one meaning.
     """
     meanings: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
     for premise in derivation.premises.values():
@@ -195,7 +197,7 @@ def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[C
 
 
 def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
-    """A symbol of the derivation may not be assumed to be more than the statement's symbol is."""
+    """Return which assumption on a symbol of the derivation the statement's symbol does not grant, or an empty text."""
     for symbol, theirs in sorted(rename.items(), key=str):
         for condition in symbol_conditions(symbol):
             if not condition.substituted({symbol.name: theirs}).met(granted, {}):
@@ -204,9 +206,10 @@ def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
 
 
 def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation, granted: Facts) -> Conclusion:
-    """Compare them; of a strict statement the printed side must be proven to lie beyond the derived one.
+    """Compare the derived side with the printed side.
 
-    Such a statement is never ``equal``: it denies that both sides are one.
+    For a strict statement, the printed side must be proven to be strictly beyond the derived one. Then the result is
+    never ``equal``.
     """
     below, above = _seen(derived, printed, _points(derivation, statement))
     if below and above:
@@ -230,7 +233,7 @@ def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation
 
 
 def _points(derivation: Derivation, statement: Any) -> list[dict[str, Any]]:
-    """Points of the statement's domain."""
+    """Return points of the statement's domain."""
     symbols = tuple(sympy_symbols(statement).values())
     return _points_of(tuple(derivation.variables.items()), symbols, sympy_conditions(statement))
 
@@ -239,12 +242,12 @@ def _points(derivation: Derivation, statement: Any) -> list[dict[str, Any]]:
 def _points_of(
     variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
 ) -> list[dict[str, Any]]:
-    """Draw them once: the controls of a derivation move the printed side, and its domain stays as it is."""
+    """Return cached points: controls of a derivation change the printed side but not its domain."""
     return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.found
 
 
 def _seen(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:
-    """Whether the printed side is certainly below, certainly above the derived one, at some point of the domain."""
+    """Test whether the printed side is certainly below, and certainly above, the derived one at some point."""
     below = above = False
     try:
         ours, theirs = compile_expr(derived), compile_expr(printed)

@@ -1,6 +1,6 @@
-"""Premises from the records: definitions and facts of a paper, and statements of other claims, which are never typed.
+"""Premises from the records: definitions and facts of a paper, and statements of other claims.
 
-A claim's measured quantity is replaced by its definition.
+Their formulas come from the records and are never typed. A claim's measured quantity is replaced by its definition.
 """
 
 from __future__ import annotations
@@ -39,34 +39,34 @@ class Recorded(Premise):
 
     meaning: Meaning = field(kw_only=True)
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
-    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # what its letters become
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # expressions substituted for its letters
 
     @property
     def fixed(self) -> frozenset[str]:
-        """What a definition of a function is about, besides the letters on its left side."""
+        """Functions in the definition, and letters that these depend on without showing them."""
         return self.names
 
     @property
     def told(self) -> frozenset[str]:
-        """The letters of a fact."""
+        """Letters of a fact of the literature."""
         return frozenset(self.meaning.record.letters if self.is_fact else ())
 
     @property
     def is_given(self) -> bool:
-        """Whether it stays given: a fact of the literature, or a worst case that a definition argues in words."""
+        """Whether the premise stays unproved: a fact of the literature, or a definition with an argument in words."""
         return self.is_fact or (isinstance(self.meaning.record, Definition) and self.meaning.record.argued)
 
     @property
     def is_fact(self) -> bool:
-        """Whether it is a fact of the literature, which stays given; a definition does not."""
+        """Whether the premise is a fact of the literature, which stays unproved, and not a definition."""
         return isinstance(self.meaning.record, Fact)
 
 
 def define(statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any) -> Recorded:
-    """Give what a quantity or a function of the paper is as a premise with ``=``, its conditions included.
+    """Return the definition of a quantity or function of the paper as a premise with ``=`` and its conditions.
 
-    ``letter`` stands for a quantity on the left side; ``part`` is ``start`` or ``step`` for a recursion; ``where`` says
-    what letters become. All conditions are proven of every use.
+    ``letter`` names a quantity on the left side. ``part`` is ``start`` or ``step`` for a recursion. ``where`` maps
+    letters to their replacements. All conditions are proven at every use.
     """
     meaning = statement.definition(name, part)
     if meaning is None:
@@ -77,10 +77,11 @@ def define(statement: Statement, name: str, letter: Any = None, part: str = "", 
 
 
 def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
-    """Give a fact of the literature as a premise: what rests on it is proved given it.
+    """Return a fact of the literature as a premise. A proof that uses it is a proof given this fact.
 
-    One about functions is taken at its own letters only. An induction needs all its cases, and its record says them in
-    one equation about a last number n: ``sum(max(left - right, 0), i, 1, n) = 0`` where ``left <= right`` for each i.
+    The letters of a fact about functions cannot be replaced. An induction needs the fact for all integers up to a last
+    number n. The record states this in one equation: ``sum(max(left - right, 0), i, 1, n) = 0`` says that
+    ``left <= right`` for each i.
     """
     meaning = None if statement.glossary is None else statement.glossary.fact(name)
     if meaning is None:
@@ -106,9 +107,9 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
 
 
 def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
-    """The functions in some expressions, those in their definitions, and the letters that these do not show.
+    """Return the functions in expressions and in their definitions, and the letters that these do not show.
 
-    Where an applied function is ``momentum(t)``, its weight alpha is one number: a premise about it is for no other.
+    For example, ``momentum(t)`` depends on a weight alpha. A premise about ``momentum`` is only for this alpha.
     """
     functions: set[str] = set()
     letters: set[str] = set()
@@ -133,7 +134,7 @@ def fixed_names(statement: Statement, *sides: Any) -> frozenset[str]:
 
 
 def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
-    """Letters that a statement has in the definitions of its functions only, and the domains that they have there."""
+    """Return the letters that only the definitions of a statement's functions contain, and their domains there."""
     sides = [side for side in sympy_sides(statement) if side is not None]
     names = fixed_names(statement, *sides) - statement.domains.keys()
     letters: dict[str, Any] = {}
@@ -150,19 +151,19 @@ def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
 
 @dataclass(frozen=True)
 class Meant:
-    """The formula that a claim's quantity is, in the claim's letters."""
+    """The formula of a claim's quantity, in the claim's letters."""
 
     formula: Any
-    letters: dict[str, Any]  # what it introduces, by name; a claim about the quantity is one for all their values
-    conditions: tuple[Any, ...]  # on these letters
+    letters: dict[str, Any]  # letters that it introduces, by name; the claim is for all their values
+    conditions: tuple[Any, ...]  # conditions on these letters
     obstacle: str = ""  # why the definition does not cover the claim
 
 
 def reworded(statement: Statement) -> Statement:
-    """The statement with what the definition of its quantity says of its symbols in their place, such as a norm.
+    """Return the statement with symbols replaced by their formulas in the definition of its quantity, such as a norm.
 
-    The letters in which that is said become the statement's, and what the definition asks of them its conditions; that
-    there are such letters is proven, or a `DerivationError` raised.
+    The letters in these formulas become letters of the statement, and the definition's conditions on them become
+    conditions of the statement. A `DerivationError` is raised unless such letters are proved to exist.
     """
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None:
@@ -200,17 +201,17 @@ def reworded(statement: Statement) -> Statement:
 
 
 def without_letters(derivation: Derivation, meaning: Meant | None) -> Derivation:
-    """The derivation, in which the letters of a definition are no more its own than those of the claim."""
+    """Return the derivation with the definition's letters treated as the claim's: they are not local."""
     letters = () if meaning is None else meaning.letters
     return replace(derivation, local=tuple(name for name in derivation.local if name not in letters))
 
 
 def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -> Meant | None:
-    """What the quantity of a statement is; None where no record says it, or there is no quantity.
+    """Return the formula of a statement's quantity, or None if it has no quantity or no record defines it.
 
-    A definition with a condition that the statement does not grant covers a part of it only. Its letters must have
-    values at every point of the statement's domain: else the claim would be about nothing there. Functions in it are
-    declared in ``variables``.
+    A definition with a condition that the statement does not grant covers only a part of the statement. The letters of
+    the definition must have values at every point of the statement's domain, otherwise the claim would be empty there.
+    ``variables`` declares the functions in the definition.
     """
     meaning = None if statement.quantity is None else statement.definition(statement.quantity)
     if meaning is None:
@@ -243,7 +244,7 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
 
 
 def unguarded(expr: Any, granted: Facts) -> Any:
-    """The expression, without a guard against fewer than no terms at every sum that is proven to need none."""
+    """Return the expression without the guard against an empty range at every sum that is proven to need none."""
     if not expr.has(sympy.Piecewise):
         return expr
     if isinstance(expr, sympy.Sum) and len(expr.limits) == 1:
@@ -268,17 +269,17 @@ class Referenced(Premise):
 
     reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
     statement: Statement = field(kw_only=True)
-    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # what its letters become
-    measured: bool = field(default=False, kw_only=True)  # whether the left side stands for what the record measures
+    where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # expressions substituted for its letters
+    measured: bool = field(default=False, kw_only=True)  # whether the left side names what the record measures
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @property
     def fixed(self) -> frozenset[str]:
-        """The functions that the record is about, and the letters on which they may depend without showing it."""
+        """Functions in the record, and letters that they may depend on without showing them."""
         return self.names
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
-        """The premise as it stands: its letters have been replaced, and what stands for the quantity stays."""
+        """Return the premise unchanged. Its letters are replaced where it is referred to, and not at a use."""
         if where:
             raise DerivationError(f"what the letters of {self.reference} become is said where it is referred to.")
         return super().instance(where)
@@ -292,10 +293,10 @@ def refer(
     reading: Mapping[str, str] | None = None,
     **where: Any,
 ) -> Referenced:
-    """Refer to a statement of a claim, by its id, on which the claim of ``statement`` rests by its record.
+    """Return a statement of another claim as a premise. By its record, ``statement`` must rest on this claim.
 
-    ``letter`` stands for what the record measures, and ``where`` says what its symbols become; others stay themselves.
-    All its conditions are proven of every use. A choice of readings that is not given is that of ``statement``.
+    ``letter`` names the quantity that the record measures. ``where`` maps symbols to their replacements, and other
+    symbols are kept. All conditions are proven at every use. A reading that is not chosen is that of ``statement``.
     """
     paper, _, claim_id = statement.key.partition(":")
     claims = (
@@ -320,7 +321,7 @@ def refer(
     measured = None if letter is None else Dummy(str(record.quantity))
     premise = premise_of(record, measured).instance(symbols | where)
     names = fixed_names(statement, premise.lhs, premise.rhs)
-    if names:  # a function without a definition may depend on all but its arguments
+    if names:  # a function without a definition may depend on all letters except its arguments
         free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)

@@ -1,7 +1,8 @@
-"""Integers in derivations: premises by induction, and a statement about an integer in its quotient and remainder.
+"""Integers in derivations: premises by induction, and statements in the quotient and remainder of an integer.
 
 An induction proves a premise for all integers from a start on, or up to a last one, by two ordinary derivations. The
-base goes from one side to the other at the start, the step at letter + 1; only the step may use the hypothesis.
+base leads from one side to the other at the start, and the step does so at letter + 1. Only the step may use the
+hypothesis.
 """
 
 from __future__ import annotations
@@ -33,19 +34,19 @@ from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
 
 @dataclass(frozen=True)
 class Hypothesis(Premise):
-    """The conclusion of an induction at the letter itself, as only its step may use it."""
+    """The conclusion of an induction at the letter itself. Only the step may use it."""
 
-    letter: Any = field(kw_only=True)  # the whole number on which the induction runs
-    every: tuple[str, ...] = field(default=(), kw_only=True)  # letters for all of whose values it is assumed
+    letter: Any = field(kw_only=True)  # the integer of the induction
+    every: tuple[str, ...] = field(default=(), kw_only=True)  # it is assumed for all values of these letters
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
-        """The hypothesis, with expressions in the place of the letters for all of whose values it is assumed."""
+        """Return the hypothesis with expressions substituted for letters in ``every``."""
         if extra_letters := sorted(where.keys() - set(self.every)):
             raise DerivationError(f"the hypothesis is assumed at {', '.join(extra_letters)} itself, and nowhere else.")
         return super().instance(where)
 
     def sides(self, value: Any) -> tuple[Any, Any]:
-        """Both sides with a value in the place of the letter."""
+        """Return both sides with a value substituted for the letter."""
         return self.lhs.xreplace({self.letter: value}), self.rhs.xreplace({self.letter: value})
 
 
@@ -56,20 +57,21 @@ class Induction(Premise):
     base: Derivation = field(kw_only=True)
     step: Derivation = field(kw_only=True)
     hypothesis: Hypothesis = field(kw_only=True)
-    upper: tuple[Any, ...] = field(default=(), kw_only=True)  # what is asked of the letter above, if anything
+    upper: tuple[Any, ...] = field(default=(), kw_only=True)  # upper bound of the letter, if any
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
-        """Both derivations, and what the step is granted."""
+        """The base without a hypothesis, and the step with its hypothesis."""
         return (self.base, None), (self.step, self.hypothesis)
 
 
 def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation, last: Any = None) -> Induction:
-    """Make a premise for every whole ``letter >= start`` of a derivation at the start and one at ``letter + 1``.
+    """Make a premise for every integer ``letter >= start`` from a derivation at the start and one at ``letter + 1``.
 
-    The step has a `Hypothesis` among its premises, whose sides say what is proved. What the two derivations assume of
-    other letters is a condition of every use; of its letter the step may assume what follows from ``letter >= start``.
-    With ``last`` the premise is for ``letter <= last`` only, and the step may assume ``letter + 1 <= last`` besides.
+    The step has a `Hypothesis` among its premises, whose sides state what is proved. Assumptions of the two derivations
+    about other letters are conditions of every use. About its letter, the step may assume only what follows from
+    ``letter >= start``. With ``last`` the premise is only for ``letter <= last``, and the step may also assume
+    ``letter + 1 <= last``.
     """
     granted = [premise for premise in step.premises.values() if isinstance(premise, Hypothesis)]
     if len(granted) != 1 or granted[0].letter != letter:
@@ -93,7 +95,7 @@ def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation,
 
 
 def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
-    """The letter is whole, what it is said to be follows from where it starts, and no sum binds it."""
+    """Check that the letter is an integer, that the start implies its assumptions, and that no sum binds it."""
     if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in names_of(start):
         raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
     facts = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
@@ -108,7 +110,7 @@ def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
 
 
 def _upper(hypothesis: Hypothesis, last: Any) -> tuple[Any, ...]:
-    """Up to where the letter runs, if not for ever: one number, wherever the hypothesis is used."""
+    """Return the upper bound of the letter, if any. It is the same number at every use of the hypothesis."""
     if last is None:
         return ()
     if names_of(last) & {hypothesis.letter.name, *hypothesis.every}:
@@ -130,7 +132,11 @@ def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> N
 
 
 def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:
-    """Of the letter the base says nothing, the step no more than where it runs; ``every`` value meets all else."""
+    """Check what the base and the step assume.
+
+    The base assumes nothing about the letter, and the step only its range. Values of letters in ``every`` meet all
+    other assumptions.
+    """
     letter = hypothesis.letter
     facts = Facts().given(granted)
     for derivation in (base, step):
@@ -144,9 +150,9 @@ def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesi
 
 
 def divided(statement: Statement, division: Division | None) -> Statement:
-    """Define a letter by its quotient and its rest; ``floor(letter/by)`` is the quotient.
+    """Replace a letter by its quotient and remainder. Then ``floor(letter/by)`` is the quotient.
 
-    A DerivationError where not every value of the letter is proven to be of that form.
+    A DerivationError is raised unless every value of the letter is proven to have this form.
     """
     if division is None:
         return statement
@@ -178,7 +184,7 @@ def divided(statement: Statement, division: Division | None) -> Statement:
 
 
 def _possible(statement: Statement, division: Division) -> None:
-    """Refuse a division by what may be below 1, of what may be too small, or into letters that are taken."""
+    """Raise an error if the divisor may be below 1, the letter may be too small, or the new names are in use."""
     letter = division.letter
     by = division.by
     symbols = sympy_symbols(statement)

@@ -23,7 +23,7 @@ def places(expr: Any, held: Any, letter: Any, facts: Facts) -> Iterator[Any]:
     if held == expr:
         yield letter
     if held.is_Rational:
-        return  # a 1 may stand anywhere: say where, by a context
+        return  # a 1 may be anywhere: the author gives the place by a context
     yield expr.xreplace({held: letter})
     yield _in_sums(expr, held, letter, facts)
     if isinstance(held, sympy.Integral):
@@ -38,7 +38,7 @@ def places(expr: Any, held: Any, letter: Any, facts: Facts) -> Iterator[Any]:
 
 
 def _in_sums(expr: Any, held: Any, letter: Any, facts: Facts) -> Any:
-    """Find a sum by its shape: the names and starts of indices, and constant factors, do not matter."""
+    """Replace sums of a given form by a letter. Names and starts of indices and constant factors do not matter."""
     wanted_factor, target = canonical(held, facts).as_independent(sympy.Sum, as_Add=False)
     if not isinstance(target, sympy.Sum):
         return expr
@@ -53,20 +53,20 @@ def _in_sums(expr: Any, held: Any, letter: Any, facts: Facts) -> Any:
 
 
 _HALF = sympy.Rational(1, 2)
-_FEW = 3  # terms of a root that are split off by themselves
+_FEW = 3  # number of terms under a root that are split off
 
 
 class Fit(NamedTuple):
-    """A rule that speaks of a part of an expression: the part is ``place`` with one of the rule's sides in the hole."""
+    """A rule that applies to a part of an expression. The part is ``place`` with a side of the rule in the hole."""
 
     rule: str
     where: dict[str, Any]
-    upper: bool = True  # whether the part has the rule's left side, and gets the right one
+    upper: bool = True  # whether the rule's right side replaces the left side
     place: Any = HOLE
 
 
 class Suggestion(NamedTuple):
-    """What is put in the place of an expression, and the step that leads from one to the other, either way."""
+    """A replacement for an expression, and the step from one to the other, in either direction."""
 
     expr: Any
     fit: Fit
@@ -74,7 +74,7 @@ class Suggestion(NamedTuple):
 
 
 def suggested(expr: Any, relation: Relation) -> Iterator[Suggestion]:
-    """What may be put in the place of an expression, with a rule at one of its parts; an identity only for ``=``."""
+    """Yield replacements of an expression by a rule at one of its parts. For ``=`` the rule is an identity."""
     for part in dict.fromkeys(sympy.preorder_traversal(expr)):
         for fit in _fits(part):
             instance = find_rule(fit.rule).instance(fit.where)

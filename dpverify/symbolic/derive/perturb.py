@@ -1,4 +1,4 @@
-"""Controls of a derivation: the same chain with one constant moved by 1% against it, which must not pass."""
+"""Controls of a derivation: the chain with one constant changed by 1% such that it must be refused."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _POINTS = 60
 class Perturbation:
     """A derivation with a planted fault."""
 
-    fault: str  # what was moved, where, and how far
+    fault: str  # which constant was changed, where, and by how much
     derivation: Derivation
 
     def judged(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
-        """Whether the faulty chain is refused, at a point or since it has no certificate, and why; else its slack."""
+        """Return whether the faulty chain is refused, and why. If it passes, the text has its slack."""
         from dpverify.symbolic.certify.certificates import Certificate
         from dpverify.symbolic.certify.judge import judged
 
@@ -43,10 +43,10 @@ class Perturbation:
 
 
 def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterator[Perturbation]:
-    """Yield the derivation with one numeric constant of one step's expression moved by 1% against it.
+    """Yield the derivation with one numeric constant of one step's expression changed by 1%.
 
-    It moves so that the step claims more at a sample point: a smaller expression after ``<=``, a larger one after
-    ``>=``, either after ``=``. ``last_only``: only the last expression of the chain is moved.
+    The change makes the step claim more at a sample point: the expression is smaller after ``<=``, larger after ``>=``,
+    either after ``=``. With ``last_only``, only the last expression of the chain changes.
     """
     clean = prepared(derivation)
     points = Points(clean.variables, (), 8, "perturbations").found
@@ -55,7 +55,10 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
 
 
 def spread(derivation: Derivation, limit: int) -> list[Perturbation]:
-    """Pick some :func:`perturbations`, evenly from the first on; where one will do, the others are not even made."""
+    """Return up to ``limit`` :func:`perturbations`, evenly spaced from the first on.
+
+    If ``limit`` is 1, only one is computed.
+    """
     candidates = perturbations(derivation)
     if limit == 1:
         return list(islice(candidates, 1))
@@ -66,7 +69,7 @@ def spread(derivation: Derivation, limit: int) -> list[Perturbation]:
 def _moved(
     links: tuple[Link, ...], prefix: str, points: list[dict[str, Any]], last_only: bool
 ) -> Iterator[tuple[str, tuple[Link, ...]]]:
-    """Yield descriptions of faults, and the chain with each of them."""
+    """Yield the description of each fault, and the chain with this fault."""
     for k, link in enumerate(links):
         if last_only and k < len(links) - 1:
             continue
@@ -86,7 +89,7 @@ def _moved(
 
 
 def constants(expr: Any) -> list[tuple[tuple[int, ...], Any]]:
-    """Find rational constants and their positions, but for signs (-1) and limits of sums; an implied factor counts."""
+    """Return rational constants and their positions, including an implied factor 1, but not -1 and limits of sums."""
     positions: list[tuple[tuple[int, ...], Any]] = [((), sympy.Integer(1))]
     positions += _walk(expr, ())
     return positions
@@ -125,7 +128,7 @@ def _against(
 
 
 def _moves(expr: Any, moved: Any, relation: str, points: list[dict[str, Any]]) -> bool:
-    """Whether the moved expression is certainly on this side of the old one at some point."""
+    """Test whether the changed expression is certainly smaller (or larger) than the old one at some point."""
     try:
         difference = moved - expr
         compile_expr(difference)

@@ -1,14 +1,14 @@
 """Checks of the letters of a derivation before its steps are checked.
 
-Every symbol is declared, every sum index clean, every relation in line. A sum index may carry assumptions that nothing
-proves: it becomes an integer and no more, within the limits of its sum.
+Every symbol must be declared, no sum index may be a variable, and every case must have the direction of its split. A
+sum index may have assumptions that nothing proves. It is replaced by an index that is only assumed to be an integer
+within the limits of its sum.
 
-Letters of which only premises speak are sampled below the bounds that these premises state, after the letters on which
-the bounds depend.
+Letters that only premises bound are sampled below these bounds, after the letters on which the bounds depend.
 
-Local letters may not narrow a statement: at each point of its domain they must have values that are assumed of them.
-Such values are found, as expressions in the statement's letters: the bounds that the assumptions have, these letters
-themselves, 0 and 1.
+Local letters must not narrow a statement: at each point of its domain they must have values that satisfy the
+assumptions. Such values are searched among expressions in the statement's letters: the bounds in the assumptions, these
+letters themselves, 0 and 1.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from dpverify.symbolic.rules.base import Holds
 
 
 def in_order(derivation: Derivation) -> Mapping[str, Variable]:
-    """Give such letters the bounds of the premises, and put each variable after those that its range depends on."""
+    """Bound letters by their premises, and put each variable after those that its range depends on."""
     todo = {name: _bounded(name, variable, derivation) for name, variable in derivation.variables.items()}
     if todo == dict(derivation.variables):
         return derivation.variables
@@ -63,14 +63,17 @@ def in_order(derivation: Derivation) -> Mapping[str, Variable]:
 
 
 def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
-    """A letter of the derivation's own that premises bound is drawn below their bounds, or has the value they give."""
+    """Return the range of a variable.
+
+    A local letter that premises bound is drawn below the bounds, or has their value.
+    """
     if not isinstance(variable, Range):
         return variable
     measured = isinstance(variable, FromPremises)
     if not measured and not (name in derivation.local and variable.kind == "real"):
         return variable
     premises = [p for p in derivation.premises.values() if _bounds(p, name)]
-    if not measured:  # a step may give a premise other letters than those that are drawn
+    if not measured:  # a premise may have letters that are not drawn
         premises = [p for p in premises if {s.name for s in p.rhs.free_symbols} <= derivation.variables.keys()]
     if not premises:
         if measured:
@@ -85,12 +88,12 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
 
 
 def _bounds(premise: Premise, name: str) -> bool:
-    """Whether a premise bounds a letter from above."""
+    """Test whether a premise bounds a letter from above."""
     return bool(premise.lhs.is_Symbol and premise.lhs.name == name and premise.relation != ">=")
 
 
 def _applies(premise: Premise) -> Any:
-    """Whether a premise's conditions hold at a point, those aside that the signs of its own letters are."""
+    """Return a test of a premise's conditions at a point, without those that signs of symbols decide."""
     relations = tuple(
         c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False)
     )
@@ -99,7 +102,7 @@ def _applies(premise: Premise) -> Any:
 
 
 def range_names(variable: Variable) -> set[str]:
-    """Letters on which the range or the law of a letter depends."""
+    """Return the letters on which the range or the law of a letter depends."""
     match variable:
         case FromPremises():
             parts = [variable.lo, *(bound for bound, _ in variable.bounds)]
@@ -116,12 +119,12 @@ def range_names(variable: Variable) -> set[str]:
 
 _BINDERS = (sympy.Sum, sympy.Integral)
 
-#: What a symbol may be assumed to be: what sample points can be tested for and a statement's domain can grant.
+#: Assumptions that a symbol may have: sample points can be tested for them, and a statement's domain can grant them.
 _ASSUMPTIONS = {"real", "integer", "positive", "nonnegative", "negative", "nonpositive"}
 
 
 def prepared(derivation: Derivation) -> Derivation:
-    """Check the form of a derivation and clean its indices."""
+    """Check the form of a derivation, and return it with clean indices."""
     clean = _Cleaner(derivation)
     return replace(
         derivation,
@@ -148,7 +151,7 @@ class _Cleaner:
         self.bound = {s.name for s in bound}
 
     def expr(self, expr: Any, bound: frozenset[str] = frozenset()) -> Any:
-        """Clean one expression; ``bound`` are the names that may occur besides the variables."""
+        """Clean one expression. Names in ``bound`` may occur besides the variables."""
         clean = sympy.sympify(expr).xreplace(self.fresh)
         _check_nesting(clean, frozenset(), self.derivation.name)
         for s in symbols_of(clean):
@@ -234,7 +237,7 @@ def _check_nesting(expr: Any, outer: frozenset[Any], name: str) -> None:
 
 
 def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted: Facts) -> str:
-    """Why the local letters may have no values somewhere; empty if they have some everywhere."""
+    """Return why the local letters may have no values somewhere, or an empty text."""
     local_letters = set(derivation.local)
     assumed = [a.xreplace(rename) for a in derivation.assumptions if local_letters & {s.name for s in a.free_symbols}]
     letters = sorted({s for a in assumed for s in a.free_symbols if s.name in local_letters}, key=str)
@@ -244,13 +247,13 @@ def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted
 
 
 def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> dict[Any, Any] | None:
-    """Values of letters, as expressions in the others, of which all that is assumed is proven; None if not found.
+    """Return values of letters, as expressions in other letters, that provably satisfy the assumptions, or None.
 
-    Of a vector, it is the length.
+    The value of a vector is its norm.
     """
     for letter in letters:
         other_letters = tuple(symbol for symbol in letters if symbol != letter)
-        sizes = () if letter.is_real else (0, 1)  # of a vector, of whose norm alone the assumptions speak
+        sizes = () if letter.is_real else (0, 1)  # of a vector, if assumptions contain only its norm
         for size in map(sympy.Integer, sizes):
             values = values_of(other_letters, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
             if values is not None:
@@ -269,14 +272,17 @@ def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> d
 
 
 def _implied(relation: Any, granted: Facts) -> bool:
-    """Whether a relation is proven, with ``b**e <= exp(e*(b - 1))`` for the powers in it."""
+    """Test whether a relation is proven, with ``b**e <= exp(e*(b - 1))`` for the powers in it."""
     powers = [p for p in relation.atoms(sympy.Pow) if p.base.is_Add and not p.exp.is_number]
     usable = (p for p in powers if is_nonnegative(p.base, granted) and is_nonnegative(p.exp, granted))
     return implied(relation, granted.given([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
 
 
 def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
-    """Where the assumptions on a letter become equalities, if they are linear in it."""
+    """Yield candidates for the value of a letter.
+
+    These are the values at which linear assumptions become equalities, other letters, 0 and 1.
+    """
     for relation in assumed:
         for difference, _ in differences(relation):
             slope = sympy.diff(difference, letter) if letter in difference.free_symbols else sympy.Integer(0)

@@ -1,6 +1,6 @@
-"""Where a step is judged: the facts that hold, the declared variables, and the sample points.
+"""The setting in which a step is checked: the facts, the declared variables, and the sample points.
 
-The facts include those that other derivations prove on the domain of a derivation that cites them.
+The facts include conclusions of cited derivations on the domain of the derivation that cites them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITNESSES = 6
 
 
 class Setting:
-    """Facts, variables and points; a case has a setting of its own."""
+    """Facts, variables and points. A case has its own setting."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Setting:
         seed: int,
         implied_relations: tuple[Any, ...] = (),
     ) -> None:
-        """``implied_relations``: relations that follow from the assumptions; no point is left out for them."""
+        """Build the setting. ``implied_relations`` follow from the assumptions, so they exclude no point."""
         self.variables = variables
         self.symbols = tuple(symbols)
         self.assumptions = assumptions
@@ -60,7 +60,7 @@ class Setting:
         return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
 
     def frozen(self, *expressions: Any) -> list[str]:
-        """Numbers in some expressions of which every point has the same value, although the facts leave others open."""
+        """Return the letters that have one value at all points, although the facts allow other values."""
         letters = sorted({s for expr in expressions for s in symbols_of(expr)}, key=str)
         names = []
         for letter in letters if self.points.found else ():
@@ -70,16 +70,16 @@ class Setting:
         return names
 
     def narrowed(self, assumption: Any) -> Setting:
-        """The setting of a case."""
+        """Return the setting of a case."""
         assumptions = (*self.assumptions, assumption)
         variables = dict(self.variables)
-        with suppress(ValueError):  # the setting says what is wrong
+        with suppress(ValueError):  # the new setting reports the error
             for difference, _ in differences(assumption):
                 _clip(variables, difference)
         return Setting(variables, self.symbols, assumptions, self.points.wanted, self.seed, self.shown)
 
     def refuted(self, expr: Any) -> bool:
-        """Whether an expression is certainly not 0 at one of a few points."""
+        """Test whether an expression is certainly not 0 at one of a few points."""
         if not {str(s.name) for s in symbols_of(expr)} <= self.variables.keys():
             return False
         try:
@@ -90,7 +90,7 @@ class Setting:
 
 
 def _clip(variables: dict[str, Variable], difference: Any) -> None:
-    """Draw no number beyond a bound that a case gives it: ``difference`` is at least 0."""
+    """Restrict the ranges of integers by the condition ``difference >= 0`` of a case."""
     for letter in difference.free_symbols:
         variable = variables.get(letter.name)
         bound = letter - difference
@@ -129,16 +129,16 @@ def _is_integer(name: str) -> Any:
 
 @dataclass
 class Evaluation:
-    """What the points say of one step."""
+    """The evaluation of one step at the points."""
 
-    evaluated: int = 0  # points at which both sides have a value; two that differ in other letters only count once
+    evaluated: int = 0  # points at which both sides have a value; points that differ only in other letters count once
     violation: str = ""  # the first point at which the relation is certainly false, with both sides
     undefined: str = ""  # the first point at which a side has no value
-    slack: Number | None = None  # smallest ratio of the larger side to the smaller one, where both are positive
+    slack: Number | None = None  # smallest ratio of the larger side to the smaller one, if both are positive
 
 
 def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evaluation:
-    """Evaluate a step at every point of a setting, in balls: a violation is certain, none proves nothing."""
+    """Evaluate a step at every point of a setting with balls. A violation is certain; no violation proves nothing."""
     result = Evaluation()
     try:
         left, right = compile_expr(old), compile_expr(new)
@@ -203,7 +203,10 @@ _RELATIONS: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
 
 
 def shown_relations(derivation: Derivation) -> tuple[Any, ...]:
-    """How the two ends of each derivation stand that is cited for a fact; of no letter that only a chain has."""
+    """Return the relation between the two ends of each derivation that is cited as a fact.
+
+    A `DerivationError` is raised if an end contains a local letter.
+    """
     relations = []
     for name in derivation.shown:
         premise = _cited(derivation, name)
@@ -215,7 +218,7 @@ def shown_relations(derivation: Derivation) -> tuple[Any, ...]:
 
 
 def check_shown(derivation: Derivation, facts: Facts) -> None:
-    """Raise a `DerivationError` where a fact is cited whose conditions do not follow from what the chain assumes."""
+    """Raise a `DerivationError` if the conditions of a cited fact do not follow from the chain's assumptions."""
     for name in derivation.shown:
         for condition in _cited(derivation, name).instance({}).conditions:
             if not condition.met(facts, derivation.variables):
@@ -223,7 +226,7 @@ def check_shown(derivation: Derivation, facts: Facts) -> None:
 
 
 def _cited(derivation: Derivation, name: str) -> Premise:
-    """The premise of this name, if it is a derivation that is cited from its first expression to its last."""
+    """Return the premise of this name. It must be a cited derivation whose ends are the two sides."""
     premise = derivation.premises.get(name)
     start = getattr(premise, "start", None)
     if premise is None or start is None or premise.lhs != start or len(premise.under) != 1:

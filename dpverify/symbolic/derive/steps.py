@@ -1,4 +1,4 @@
-"""The records of a derivation: steps, case splits, premises, and the derivation itself."""
+"""Data classes of derivations: steps, case splits, premises, and the derivation itself."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DerivationError(ValueError):
 
 
 def names_of(*expressions: Any) -> set[str]:
-    """Return the names of all letters of some expressions."""
+    """Return the names of all symbols in some expressions."""
     return {symbol.name for expression in expressions for symbol in sympy.sympify(expression).free_symbols}
 
 
@@ -31,31 +31,31 @@ class Step:
     """One link of the chain."""
 
     expr: Any  # the new expression
-    relation: Relation  # how the one before it stands to it: ``=``, ``<=`` or ``>=``
+    relation: Relation  # relation of the previous expression to it: ``=``, ``<=`` or ``>=``
     # ``"algebra"`` for an identity that sympy proves, ``"premise"`` for an inequality that a claim provides, otherwise
     # a name of the catalogue.
     rule: str = ALGEBRA
-    where: Mapping[str, Any] = field(default_factory=dict)  # the rule's instance
+    where: Mapping[str, Any] = field(default_factory=dict)  # values of the rule's variables
     premises: tuple[str, ...] = ()  # ids of the claims that the step rests on
     note: str = ""
-    context: Any = None  # the expression with ``HOLE`` where the rule is applied, if it does not show
+    context: Any = None  # the expression with ``HOLE`` where the rule is applied, if this is ambiguous
 
     @classmethod
     def within(
         cls, context: Any, new: Any, rule: str, where: Mapping[str, Any] | None = None, premises: tuple[str, ...] = ()
     ) -> Step:
-        """A step up by a rule that puts something new in the place of ``HOLE``."""
+        """Return a step with ``<=`` by a rule that replaces the content of ``HOLE`` by ``new``."""
         return cls(context.xreplace({HOLE: new}), "<=", rule, where or {}, premises, context=context)
 
     @classmethod
     def order(cls, context: Any, smaller: Any, larger: Any) -> Step:
-        """A step up that puts something larger in the place of ``HOLE``."""
+        """Return a step with ``<=`` that replaces the content of ``HOLE`` by a larger expression."""
         return cls.within(context, larger, "order", {"a": smaller, "b": larger})
 
 
 @dataclass(frozen=True)
 class Case:
-    """A chain of steps under one assumption more."""
+    """A chain of steps under an additional assumption."""
 
     assumption: Any  # what holds in this case
     steps: tuple[Step | Cases, ...]  # from the expression before the split to the expression after it
@@ -63,10 +63,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """A split into cases that end at one expression."""
+    """A split into cases that end at the same expression."""
 
     expr: Any  # where every case ends
-    relation: Relation  # how the expression before the split stands to it, in every case
+    relation: Relation  # relation of the expression before the split to it, in every case
     cases: tuple[Case, ...]  # together they must cover the domain, which is proven
     note: str = ""
 
@@ -76,27 +76,27 @@ Link: TypeAlias = Step | Cases
 
 @dataclass(frozen=True)
 class Premise(Instance):
-    """What another claim provides: two sides, their relation, and the conditions that are proven of every use."""
+    """A statement that a derivation may cite: two sides, their relation, and conditions to prove at every use."""
 
     @property
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
-        """The derivations that provide it, each with what only that one is granted; none where it is typed."""
+        """The derivations that prove the premise, each with its induction hypothesis or None. Empty if none does."""
         return ()
 
     @property
     def fixed(self) -> frozenset[str]:
-        """Functions, and letters on which these depend without showing it: nothing else may take their place."""
+        """Functions, and letters that these depend on without showing them. They must not be replaced."""
         return frozenset[str]().union(*(p.fixed for chain, _ in self.under for p in chain.premises.values()))
 
     @property
     def told(self) -> frozenset[str]:
-        """Of what is fixed, the letters that facts of the literature are about, at any depth."""
+        """The letters in ``fixed`` that belong to facts of the literature, at any depth."""
         return frozenset[str]().union(*(p.told for chain, _ in self.under for p in chain.premises.values()))
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
-        """The premise with expressions in the place of some of its symbols (none: as it stands).
+        """Return the premise with expressions substituted for some of its symbols.
 
-        What its symbols are assumed to be is asked of what takes their place, besides the conditions.
+        Assumptions on a symbol become conditions on its replacement.
         """
         check_fixed(where, self.fixed)
         symbols = self._letters()
@@ -105,7 +105,10 @@ class Premise(Instance):
         return replace(self, conditions=conditions).at({s.name: s for s in symbols} | dict(where))
 
     def _letters(self) -> list[Any]:
-        """One symbol for each name: of a letter that only conditions hold, the one that says most."""
+        """Return one symbol for each name.
+
+        If only conditions contain it, this is the symbol with the most assumptions.
+        """
         sides = self.lhs.free_symbols | self.rhs.free_symbols
         relations = (c.relation for c in self.conditions if isinstance(c, Holds))
         condition_symbols = {s for relation in relations for s in sympy.sympify(relation).free_symbols}
@@ -114,15 +117,15 @@ class Premise(Instance):
 
 
 def check_fixed(where: Mapping[str, Any], fixed: frozenset[str]) -> None:
-    """Refuse to put anything else in the place of names that have one meaning."""
+    """Raise a `DerivationError` if a name with a fixed meaning is replaced."""
     if changed := sorted(name for name in fixed & where.keys() if str(where[name]) != name):
         raise DerivationError(f"{', '.join(changed)} has one meaning here: a function of the paper depends on it.")
 
 
 def premise_of(statement: Any, lhs: Any = None) -> Premise:
-    """Read a premise off a statement, its domains and conditions included, or raise a `DerivationError` without sides.
+    """Return a statement as a premise, with its domains and conditions. Raise a `DerivationError` if a side is missing.
 
-    ``lhs``: the sympy expression for the left side, where the claim has a quantity there.
+    ``lhs`` is the sympy expression for the left side if the claim has a quantity there.
     """
     left, right = sympy_sides(statement)
     left = lhs if left is None else left
@@ -137,12 +140,12 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
 
 
 def bare(symbol: Any) -> Any:
-    """Symbol of the same name of which only is known whether it is an integer."""
+    """Return a symbol of the same name that is only assumed to be integer or real."""
     return sympy.Symbol(symbol.name, **({"integer": True} if symbol.is_integer else {"real": True}))
 
 
 def symbol_conditions(symbol: Any) -> list[Condition]:
-    """What a symbol's own assumptions ask of anything that is put in its place."""
+    """Return the conditions that a symbol's assumptions impose on a replacement of it."""
     conditions: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
     plain = bare(symbol)
     if symbol.is_positive:
@@ -158,17 +161,17 @@ def symbol_conditions(symbol: Any) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Division:
-    """``letter = quotient*by + rest`` with ``first <= rest < first + by``: a whole letter of the statement, divided.
+    """Division of an integer letter of a statement: ``letter = quotient*by + rest``, ``first <= rest < first + by``.
 
-    What is derived for all such quotients, at least ``least``, and rests holds for all values of the letter.
+    A result for all quotients >= ``least`` and all such remainders holds for all values of the letter.
     """
 
     letter: str
-    by: str  # another whole letter of the statement
+    by: str  # another integer letter of the statement
     quotient: str
     rest: str
     first: int = 0
-    least: int = 0  # ``letter >= least*by + first`` is proven of the statement
+    least: int = 0  # ``letter >= least*by + first`` is proven from the statement
 
 
 @dataclass(frozen=True)
@@ -176,24 +179,24 @@ class Derivation:
     """A chain of steps from a starting expression to a bound."""
 
     name: str  # such as ``"two cases"``
-    whose: Literal["ours", "paper"]  # ``"ours"``, or ``"paper"`` where it records the paper's own chain
-    # Where each symbol is sampled, in order; laws, vectors and set bits are declared here.
+    whose: Literal["ours", "paper"]  # ``"ours"``, or ``"paper"`` if it records the paper's own chain
+    # The range in which each symbol is sampled, in order. Laws, vectors and set bits are declared here.
     variables: Mapping[str, Variable]
     assumptions: tuple[Any, ...]  # what holds on the domain, besides the assumptions of the symbols themselves
     start: Any  # the first expression
     steps: tuple[Link, ...]
-    # What claims of other ids provide; steps with the rule ``"premise"`` cite them.
+    # Statements of other claims. Steps with the rule ``"premise"`` cite them.
     premises: Mapping[str, Premise] = field(default_factory=dict)
-    # Variables that the bounded quantity ranges over, and not the statement (such as t in E||noise_t||).
+    # Variables of the bounded quantity that the statement does not have (such as t in E||noise_t||).
     local: tuple[str, ...] = ()
-    division: Division | None = None  # of a letter that the steps do not have, by its quotient and rest
-    # Premises, derivations that are cited, of whose two ends every step may use how they stand on the whole domain.
+    division: Division | None = None  # replaces a letter of the statement by its quotient and remainder
+    # Premises that are cited derivations. Every step may use the relation between their two ends as a fact.
     shown: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()  # letters of the statement: no step uses a condition on one of them
+    unused: tuple[str, ...] = ()  # letters of the statement on which no step uses a condition
 
     @property
     def own_fixed(self) -> frozenset[str]:
-        """Local letters on which a function of the paper depends, in a premise at any depth: none may be."""
+        """Local letters that a function in a premise depends on, at any depth. There must be none."""
         return frozenset(self.local) & frozenset[str]().union(*(p.fixed - p.told for p in self.premises.values()))
 
     @property
@@ -203,12 +206,12 @@ class Derivation:
 
     @property
     def relation(self) -> Relation:
-        """How the start stands to the last expression; a DerivationError if the chain goes up and down."""
+        """Relation of the start to the last expression. A DerivationError is raised if the chain goes up and down."""
         return chained(link.relation for link in self.steps)
 
 
 def chained(relations: Any) -> Relation:
-    """Relation of the ends of a chain: ``=`` if every link is an equality, else the one direction that occurs."""
+    """Return the relation of the ends of a chain: ``=`` if every link is an equality, else the only direction."""
     directions: set[Relation] = set(relations) - {"="}
     if len(directions) > 1:
         raise DerivationError("a chain of steps has both <= and >=: its ends are not comparable.")

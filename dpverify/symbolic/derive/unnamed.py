@@ -1,4 +1,4 @@
-"""A derivation with what letters stand for in their place: names of what derivations start from that it cites."""
+"""Replace letters in a derivation that name the first expressions of cited derivations."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dpverify.symbolic.rules.base import Holds, substitute
 
 
 def is_named(premise: Premise) -> bool:
-    """Whether a premise says something of a letter that stands for what a derivation starts from."""
+    """Test whether a premise is about a letter that names the first expression of a cited derivation."""
     return isinstance(premise, Cited) and premise.lhs.is_Symbol and premise.start not in (None, premise.lhs)
 
 
 def renamed_letter(premise: Premise) -> str | None:
-    """The letter that a cited derivation starts from, and for which a premise puts something else; else nothing."""
+    """Return the letter that is the first expression of a cited derivation and that a premise replaces, or None."""
     if not isinstance(premise, Cited) or premise.derivation is None or premise.start in (None, premise.lhs):
         return None
     start = premise.derivation.start
@@ -28,9 +28,9 @@ def renamed_letter(premise: Premise) -> str | None:
 
 
 def without_names(derivation: Derivation) -> Derivation:
-    """Put what they stand for in the place of local names that the two ends do not show.
+    """Replace local names that the two ends do not contain by the expressions that they name.
 
-    A name stays where that would bring a letter of the cited derivation's own that means something here.
+    A name is kept if its expression has a local letter of the cited derivation that already has a meaning here.
     """
     hidden = set(derivation.local) - names_of(derivation.start, derivation.last)
     for premise in derivation.premises.values():
@@ -44,10 +44,10 @@ def without_names(derivation: Derivation) -> Derivation:
 
 
 def _opened(derivation: Derivation, named: Cited, cited: Derivation, local_letters: set[str]) -> Derivation:
-    """Open one name; letters of the cited derivation's own come with it, and what is assumed of them."""
+    """Replace one name. Local letters of the cited derivation come with it, and so do their assumptions."""
     put = _Put(named.lhs.name, named.start)
     relations = [c.relation for c in named.hidden if isinstance(c, Holds)]
-    assumed = [a for a in relations if not (a.lhs.is_Symbol and a.rhs == 0)]  # signs are the symbols'
+    assumed = [a for a in relations if not (a.lhs.is_Symbol and a.rhs == 0)]  # signs belong to the symbols
     variables = {name: cited.variables[name] for name in cited.variables if name in local_letters}
     variables |= {name: put.variable(v) for name, v in derivation.variables.items() if name != named.lhs.name}
     return replace(
@@ -61,25 +61,25 @@ def _opened(derivation: Derivation, named: Cited, cited: Derivation, local_lette
 
 
 class _Put:
-    """Puts an expression in the place of a letter."""
+    """Substitutes an expression for a letter."""
 
     def __init__(self, name: str, value: Any) -> None:
         self.where = {name: value}
 
     def expr(self, expr: Any) -> Any:
-        """An expression, or the term of a function."""
+        """Return an expression or a Lambda with the letter replaced."""
         if isinstance(expr, sympy.Lambda):
             return sympy.Lambda(expr.signature, substitute(expr.expr, self.where))
         return expr if isinstance(expr, sympy.core.function.FunctionClass) else substitute(expr, self.where)
 
     def variable(self, variable: Variable) -> Variable:
-        """Where a letter is drawn, and the law of a vector, which says what it is."""
+        """Return the declaration of a variable with the letter replaced in the law of a Gaussian norm."""
         if isinstance(variable, GaussianNorm):
             return replace(variable, dimension=self.expr(variable.dimension), variance=self.expr(variable.variance))
         return variable
 
     def link(self, link: Link) -> Link:
-        """A step, or a split with all its steps."""
+        """Return a step, or a split with all its steps, with the letter replaced."""
         if isinstance(link, Cases):
             cases = (Case(self.expr(case.assumption), tuple(map(self.link, case.steps))) for case in link.cases)
             return replace(link, expr=self.expr(link.expr), cases=tuple(cases))
@@ -88,7 +88,7 @@ class _Put:
         return replace(link, expr=self.expr(link.expr), where=where, context=context)
 
     def premise(self, premise: Premise, named: Cited) -> Premise:
-        """A premise; one that is cited or referred to says it of the expression as well."""
+        """Return a premise with the letter replaced. A cited or referenced premise also records the replacement."""
         if premise == named:
             return replace(named, lhs=named.start)
         conditions = tuple(c.substituted(self.where) for c in premise.conditions)

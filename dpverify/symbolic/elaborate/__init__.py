@@ -1,1 +1,1 @@
-"""From proofs as text to chains: the place and the instance of each rule are found, and a certificate is written."""
+"""Elaborate text proofs to chains: find the place and the instance of each rule, and write a certificate."""

@@ -1,8 +1,8 @@
-"""Proofs line by line: what certificates and sample points say of each line, and the lines as text.
+"""Examine proofs line by line with certificates and sample points, and print their lines.
 
-A proof as text goes to the stand-alone checker: what each line rests on, and which line fails and why. The steps of a
-chain get the verdict of its certificate and of sample points. Proofs and rules are printed in the formula language of
-the records.
+A text proof is certified and sent to the stand-alone checker. If there is no accepted certificate, the report has the
+lines that fail, with reasons. The steps of a chain get the verdict of its certificate and of sample points. Proofs and
+rules are printed in the formula language of the records.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Condition, ForAll, Holds, Instance, IsInteger, Rule
 
-POINTS = 100  # at which a line is evaluated that the certificate does not reach
+POINTS = 100  # number of points at which a line outside of the certificate is evaluated
 NOT_CLAIMED: dict[str, str] = {
     "stronger": "the claim says more than the last line gives",
     "differs": "the last line is not what the claim says",
@@ -42,18 +42,18 @@ UNDECIDED = "not proven that the claim follows from the last line"
 
 @dataclass(frozen=True)
 class Examined:
-    """A proof, as far as it has come."""
+    """The result of the examination of a proof."""
 
     statement: Statement
     derivation: Derivation
-    certificate: dict[str, Any] | None  # that the checker accepts
-    problems: tuple[str, ...]  # one line each, why there is none
+    certificate: dict[str, Any] | None  # accepted by the checker
+    problems: tuple[str, ...]  # reasons why there is no certificate, one line each
     given: tuple[str, ...] = ()  # premises that are not part of the certificate
-    conclusion: Conclusion | None = None  # the derived bound against the printed one
+    conclusion: Conclusion | None = None  # comparison of the derived bound with the printed one
 
 
 def examine(statement: Statement, points: int = POINTS) -> Examined:
-    """Read, elaborate, certify and check the proof of a statement; raises a `ProofError` where it cannot be read."""
+    """Read, elaborate, certify and check the proof of a statement. Raise a `ProofError` if it cannot be read."""
     full = reworded(statement)
     derivation = derivation_of(full)
     try:
@@ -97,7 +97,7 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
 
 
 def _numbers(statement: Statement) -> Iterator[ChainLine]:
-    """The lines of the proof, those of cases before the line of their split's end."""
+    """Yield the lines of the proof. The lines of cases come before the line at the end of their split."""
     assert statement.proofs is not None
     proof = statement.proofs.find(statement)
     assert proof is not None
@@ -133,7 +133,7 @@ WIDTH = 100
 
 
 def statement_lines(statement: Statement) -> list[str]:
-    """What is proved: the statement, and the conditions that it grants."""
+    """Return the lines that show a statement and the conditions that it grants."""
     left = statement.quantity if statement.lhs is None else to_text(statement.lhs)
     right = "" if statement.rhs is None else to_text(statement.rhs)
     conditions = ", ".join(map(text_of, sympy_conditions(statement)))
@@ -142,7 +142,7 @@ def statement_lines(statement: Statement) -> list[str]:
 
 
 def lines_of(statement: Statement, derivation: Derivation) -> list[str]:
-    """The lines of a proof as they are written, and below each what it rests on."""
+    """Return the lines of a proof as written, each with the rule or premise that it uses below it."""
     assert statement.proofs is not None
     proof = statement.proofs.find(statement)
     assert proof is not None
@@ -165,7 +165,7 @@ def _links(lines: tuple[ChainLine, ...], links: Any, derivation: Derivation, ind
 
 
 def _below(step: Step, derivation: Derivation) -> Iterator[str]:
-    """What a step rests on: the instance of its rule or premise, and the conditions of that."""
+    """Yield the instance of a step's rule or premise, and the conditions of the instance."""
     instance: Instance
     if step.rule == ALGEBRA:
         return
@@ -179,7 +179,7 @@ def _below(step: Step, derivation: Derivation) -> Iterator[str]:
 
 
 def condition_text(condition: Condition) -> str:
-    """A side condition in the formula language; empty if it is plainly true."""
+    """Return a side condition in the formula language, or an empty text if it is trivially true."""
     match condition:
         case Holds(relation):
             return "" if relation is sympy.true else text_of(relation)
@@ -192,7 +192,7 @@ def condition_text(condition: Condition) -> str:
 
 
 def rule_lines(rule: Rule, basis: Mapping[str, str] | None) -> list[str]:
-    """A rule as the list of rules shows it; ``basis``: file and theorem of its proof in Coq."""
+    """Return a rule as the list of rules shows it. ``basis`` has the file and theorem of its proof in Coq."""
     needs = ", ".join(_need(condition) for condition in rule.conditions)
     lines = [rule.name, f"    {says(rule.says)}"]
     lines += [f"    needs {needs}"] if needs else []

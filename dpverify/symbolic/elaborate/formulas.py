@@ -1,7 +1,7 @@
-"""Formulas of proofs to sympy, sympy expressions to the formula language of the records, and errors for authors.
+"""Convert formulas of proofs to sympy and sympy expressions to the formula language, and define errors for authors.
 
-Abbreviations are expanded, and moments are named scalars. Sums of a claim that may be over no integers have a guard in
-sympy, which the text of a proof does not have; steps of the chain put it on and take it off.
+Abbreviations are expanded, and moments are uninterpreted scalars. In sympy, a sum of a claim that may be empty has a
+guard. The text of a proof has no guards, so steps of the chain add and remove them.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from dpverify.symbolic.expressions.translation import FUNCTIONS, sympy_sides, to
 
 
 class ProofError(ValueError):
-    """A line of a proof cannot be read as a step: which line, and what was tried."""
+    """A line of a proof cannot be read as a step. The error names the line and what was tried."""
 
     def __init__(self, where: str, line: int, text: str, problem: str) -> None:
         super().__init__(where, line, text, problem)
         self.where = where  # the proof or lemma
-        self.line = line  # from 1; 0 where it is not about one line
+        self.line = line  # from 1; 0 if the error is not about one line
         self.text = text
         self.problem = problem
 
@@ -53,21 +53,21 @@ class ProofError(ValueError):
         return f"{self.where}: {place}{shown}{self.problem}"
 
 
-MOST_ROUNDS = 12  # abbreviations within abbreviations
-PLAIN = {"moment"}  # functions that proofs have besides those of the records
+MOST_ROUNDS = 12  # largest depth of abbreviations within abbreviations
+PLAIN = {"moment"}  # functions that proofs have, but not records
 
 Node = TypeVar("Node", Formula, Compare)
 
 
 @dataclass(frozen=True)
 class Abbreviations:
-    """What names, and names with letters such as ``decays(s)``, are short for."""
+    """Names, and names with letters such as ``decays(s)``, with the formulas that they abbreviate."""
 
     values: Mapping[str, tuple[tuple[str, ...], Formula]] = field(default_factory=dict)
 
     @staticmethod
     def read(*tables: Mapping[str, str]) -> Abbreviations:
-        """Read tables of abbreviations; those of later tables come before those of earlier ones."""
+        """Read tables of abbreviations. Later tables override earlier ones."""
         values: dict[str, tuple[tuple[str, ...], Formula]] = {}
         for text, value in (pair for table in tables for pair in table.items()):
             head = parse(text)
@@ -78,12 +78,12 @@ class Abbreviations:
         return Abbreviations(values)
 
     def with_sides(self, left: Formula | None, right: Formula | None) -> Abbreviations:
-        """The same, with ``left`` and ``right`` for the two sides of a claim where nothing else has these names."""
+        """Return the abbreviations with ``left`` and ``right`` for a claim's sides, unless these names are in use."""
         sides = {name: ((), side) for name, side in (("left", left), ("right", right)) if side is not None}
         return Abbreviations({**sides, **self.values})
 
     def expanded(self, node: Any) -> Any:
-        """A formula or comparison without abbreviations."""
+        """Return a formula or comparison with its abbreviations expanded."""
         for _ in range(MOST_ROUNDS):
             if isinstance(node, Compare):
                 return Compare(node.ops, tuple(map(self.expanded, node.operands)))
@@ -99,7 +99,7 @@ class Abbreviations:
         return self._opened(node)
 
     def _opened(self, node: Formula) -> Formula:
-        """The formula with abbreviations that have letters opened, also under the index of a sum."""
+        """Return the formula with abbreviations that have letters expanded, also under the index of a sum."""
         match node:
             case Neg(arg):
                 return Neg(self._opened(arg))
@@ -125,7 +125,7 @@ class Abbreviations:
         return substitute(value, {Name(n): one for n, one in zip(letters, call.args, strict=True)})
 
     def expr(self, formula: Formula, symbols: Mapping[str, Any]) -> Any:
-        """The sympy expression of a formula; a name that is none of the symbols raises a `FormulaError`."""
+        """Return the sympy expression of a formula. Raise a `FormulaError` for a name that is not among the symbols."""
         full = with_pi(self.expanded(formula), symbols)
         for name in sorted(free_names(full) - symbols.keys()):
             rule = f"unknown letter {name!r}{suggest(name, symbols)}"
@@ -140,7 +140,7 @@ class Abbreviations:
 
 
 def _with_functions(expr: Any, functions: Mapping[str, Any]) -> Any:
-    """Put moments and declared functions in the place of functions of which sympy only has the name."""
+    """Replace undefined sympy functions by moments and declared functions of the same names."""
     known = {"moment": Moment, **functions}
 
     def is_plain(node: Any) -> bool:
@@ -168,12 +168,12 @@ _SIGNS = {sympy.Eq: "=", sympy.Ne: "!="}
 
 
 def text_of(expr: Any) -> str:
-    """Write an expression or a relation as a proof would; a function of an index by its term."""
+    """Write an expression or a relation in the language of proofs. A Lambda is written as its term."""
     return str(_plain(sympy.sympify(expr)))
 
 
 def _plain(expr: Any) -> Any:
-    """The expression with functions and sums under their names in the language."""
+    """Return the expression with the language's names of functions and sums."""
     if isinstance(expr, sympy.Lambda):
         return _plain(expr.expr)
     if isinstance(expr, sympy.Eq | sympy.Ne):
@@ -198,12 +198,12 @@ RULE = "guarded-sum"
 
 
 def is_guard(link: Link) -> bool:
-    """Whether a step only puts a guard to a sum, or takes it off: it has no line."""
+    """Test whether a step only adds or removes the guard of a sum. Such a step has no line."""
     return isinstance(link, Step) and link.rule == RULE
 
 
 def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
-    """The chain from and to the sides of a statement with their guards, where it has them without."""
+    """Return the chain with steps from and to the guarded sides of a statement, if its ends have no guards."""
     left, right = sympy_sides(statement)
     meaning = meant_by(statement)
     left = left if meaning is None else meaning.formula
@@ -219,7 +219,7 @@ def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
 
 
 def _guards(expr: Any) -> Iterator[tuple[Any, Any, dict[str, Any], Any]]:
-    """Yield the expression before and after each guard is taken off, with the instance and the place."""
+    """Yield the expression before and after the removal of each guard, with the instance and the place."""
     while guards := sorted(expr.atoms(sympy.Piecewise), key=str):
         total = guards[0].args[0][0]
         if not isinstance(total, sympy.Sum):

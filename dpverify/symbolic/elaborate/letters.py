@@ -1,6 +1,6 @@
-"""The letters and functions of a proof as text: their symbols, what holds of them, and where sample points are drawn.
+"""Letters and functions of a text proof: their symbols, their conditions, and the ranges of sample points.
 
-A chain declares the letters that it has, and the functions of the paper with their definitions.
+A chain declares the letters that it contains, and the functions of the paper with their definitions.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dpverify.symbolic.expressions.ranges import (
 )
 from dpverify.symbolic.expressions.translation import symbol_for, sympy_sides, to_relations, to_sympy
 
-WIDTH = 60  # of a range without an end: of what a sum runs over, points with more terms cost too much
+WIDTH = 60  # width of a range without an end; sums with more terms would cost too much
 EXPONENTS = 8  # width for an exponent of 2
 _TURNED = str.maketrans("<>", "><")
 _NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re.DOTALL)
@@ -42,7 +42,7 @@ _NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re
 
 @dataclass(frozen=True)
 class Letters:
-    """Symbols by name, those of abbreviations as expressions, with their ranges and the conditions on them."""
+    """Symbols by name, with defined names as expressions, with their ranges and the conditions on them."""
 
     symbols: Mapping[str, Any]
     variables: Mapping[str, Variable]
@@ -50,7 +50,7 @@ class Letters:
     abbreviations: Abbreviations = field(default_factory=Abbreviations)
 
     def expr(self, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
-        """The sympy expression of a formula; ``more``: what further names become."""
+        """Return the sympy expression of a formula. ``more`` maps further names to expressions."""
         return self.abbreviations.expr(formula, {**self.symbols, **(more or {})})
 
 
@@ -60,7 +60,7 @@ def letters_of(
     definitions: Mapping[str, Any],
     abbreviations: Abbreviations,
 ) -> Letters:
-    """Letters that live in domains and meet conditions; ``definitions``: what further names stand for."""
+    """Return letters with domains and conditions. ``definitions`` maps further names to expressions."""
     symbols = {name: symbol_for(name, domain.kind, domain.constraints) for name, domain in domains.items()}
     full = {**definitions, **symbols}
     asked = [c for domain in domains.values() for c in domain.constraints] + list(requires)
@@ -71,7 +71,7 @@ def letters_of(
 
 
 def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
-    """The letters with those of a proof's own: numbers, and vectors, laws and positions of bits."""
+    """Return the letters with those that a proof declares: numbers, vectors, laws, functions and positions of bits."""
     symbols = dict(letters.symbols)
     laws: dict[str, Variable] = {}
     domains: dict[str, Domain] = {}
@@ -98,7 +98,7 @@ def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
 
 
 def is_law(text: str) -> bool:
-    """Whether the domain of a letter declares something that is not a number."""
+    """Test whether the domain of a letter declares something that is not a number."""
     return LAWS.fullmatch(text) is not None
 
 
@@ -125,10 +125,10 @@ def sampled(
     drawn: Collection[str] = (),
     points: Sequence[Compare] = (),
 ) -> dict[str, Variable]:
-    """Where sample points are drawn: between the ends that conditions give, each after the letters that these use.
+    """Return the ranges of sample points, between the ends in conditions. Ends use letters that are drawn before.
 
-    Proofs use none of it; points that break a condition are left out. ``drawn``: letters that are drawn before;
-    ``points``: conditions for sample points alone, whose letters are drawn first.
+    Proofs do not use the ranges, and points that violate a condition are dropped. ``drawn`` are letters that are drawn
+    before. ``points`` are conditions for sample points only, whose letters are drawn first.
     """
     ranges: dict[str, Variable] = {name: AnyVector() for name, domain in domains.items() if domain.kind == "vector"}
     conditions = [*points, *conditions]
@@ -137,7 +137,7 @@ def sampled(
     ends = {name: list(_ends(name, conditions, symbols)) for name in domains.keys() - ranges.keys()}
     while waiting := [name for name in domains if name not in ranges]:
         known = ranges.keys() | set(drawn)
-        # The letter with the fewest ends that are still unknown, so that a circle of conditions is broken somewhere.
+        # Take the letter with the fewest unknown ends. This also breaks a cycle of conditions.
         unknown = {n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting}
         name = min(waiting, key=lambda n: 0 if n in first else unknown[n])
         usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
@@ -147,14 +147,14 @@ def sampled(
 
 
 def _exponents(conditions: Iterable[Compare]) -> set[str]:
-    """Letters in exponents of numbers."""
+    """Return the letters in exponents of numbers."""
     parts = (part for condition in conditions for part in walk(condition))
     powers = (part for part in parts if isinstance(part, Bin) and part.op == "**" and isinstance(part.left, Num))
     return set[str]().union(*(free_names(power.right) for power in powers))
 
 
 def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the ends of a letter: the sign that it has beside an expression without it."""
+    """Yield the ends of a letter: a relation sign, and an expression without the letter."""
     letter = symbols[name]
     for condition in conditions:
         pairs = zip(condition.operands, condition.ops, condition.operands[1:], strict=False)
@@ -174,7 +174,7 @@ def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) 
 
 
 def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the end that a product of positive numbers gives a factor: ``x <= (1/c)**2`` from ``c*sqrt(x) <= 1``."""
+    """Yield the bound that a condition on a product gives a factor: ``x <= (1/c)**2`` from ``c*sqrt(x) <= 1``."""
     factor, power = ratio.as_independent(letter, as_Add=False)
     base, exponent = power.as_base_exp()
     if base != letter or not exponent.is_Rational or factor.has(sympy.exp):  # an exponential may be too large to draw
@@ -184,7 +184,7 @@ def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any
 
 
 def _without_others(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the ends that follow from a value by the least value of another letter in it: ``p <= n`` from p = n - v."""
+    """Yield ends by the least value of another letter in a value: p = n - v gives ``p <= n``."""
     for other in value.free_symbols:
         slope = value.coeff(other)
         if other.is_nonnegative and slope in {1, -1}:
@@ -210,7 +210,7 @@ def _range(is_whole: bool, ends: list[tuple[str, Any]], width: int) -> Range:
     if is_whole:
         lo += int(open_lo and lo.is_integer is True)
         hi -= int(open_hi and hi.is_integer is True)
-        least = sympy.ceiling(lo)  # where there is no number, one is drawn that breaks a condition
+        least = sympy.ceiling(lo)  # from an empty range, a number is drawn that violates a condition
         return Range("integer", _end(least), _end(sympy.Max(hi, least)))
     return Range("real", _end(lo), _end(hi), open_lo, open_hi)
 
@@ -220,24 +220,24 @@ def _end(value: Any) -> Any:
 
 
 def read_conditions(texts: Iterable[str], abbreviations: Abbreviations) -> list[Compare]:
-    """Parse conditions, abbreviations expanded."""
+    """Parse conditions, and expand their abbreviations."""
     return [abbreviations.expanded(parse_relation(text)) for text in texts]
 
 
 def function_symbols(statement: Statement) -> dict[str, Any]:
-    """The functions that the paper declares, by name."""
+    """Return the functions that the paper declares, by name."""
     return {name: sympy.Function(name, real=True) for name in statement.functions}
 
 
 def letters_in_definitions(statement: Statement, formulas: Iterable[Formula]) -> frozenset[str]:
-    """Letters on which functions in some formulas depend without showing it: momentum(t) depends on alpha."""
+    """Return letters that functions in formulas depend on without showing them: momentum(t) depends on alpha."""
     names = {part.name for formula in formulas for part in walk(formula) if isinstance(part, Call)}
     applied = [sympy.Function(name)(0) for name in sorted(names & statement.functions.keys())]
     return fixed_names(statement, *applied) - statement.functions.keys()
 
 
 def with_functions(derivation: Derivation, statement: Statement) -> Derivation:
-    """Declare the functions of the paper that a chain has, and those in their definitions before them."""
+    """Declare the paper's functions in a chain, and before them the functions in their definitions."""
     values: dict[str, Variable] = {}
     for name in sorted(_functions(derivation) & statement.functions.keys()):
         _declare(name, statement, values)
@@ -246,7 +246,7 @@ def with_functions(derivation: Derivation, statement: Statement) -> Derivation:
 
 
 def only_used(derivation: Derivation) -> Derivation:
-    """The chain without letters that neither it nor a premise has, and without conditions on such letters."""
+    """Return the chain without letters that neither it nor a premise has, and without conditions on such letters."""
     names = _names_in(derivation.start)
     for expr in _expressions(derivation.steps):
         names |= _names_in(expr)
@@ -284,7 +284,7 @@ def _declare(name: str, statement: Statement, values: dict[str, Variable]) -> No
 
 
 def _functions(derivation: Derivation) -> set[str]:
-    """Names of the functions in a chain and in what it cites."""
+    """Return the names of the functions in a chain and in its premises."""
     names = _applied(derivation.start)
     for expr in _expressions(derivation.steps):
         names |= _applied(expr)

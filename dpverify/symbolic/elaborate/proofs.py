@@ -1,6 +1,6 @@
-"""The chain of a proof or lemma that is written as text, built from its records.
+"""Build the chain of a proof or lemma from its text in the records.
 
-The two parts of an induction state what holds of their letters, and the expressions at their ends. A division with
+``InductionParts`` builds the base and the step of an induction, with their conditions and ends. A division with
 remainder is written as ``T = epochs*N + rest``.
 """
 
@@ -47,7 +47,7 @@ _DIVISION = re.compile(
 
 
 def read_division(text: str) -> Division | None:
-    """Read a division; nothing where there is none, and a `ValueError` where it is written otherwise."""
+    """Read a division. Return None for an empty text, and raise a `ValueError` for any other form."""
     if not text:
         return None
     match = _DIVISION.fullmatch(" ".join(text.split()))
@@ -57,21 +57,21 @@ def read_division(text: str) -> Division | None:
     return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least=int(match["least"] or 0))
 
 
-LAST = "upto"  # the argument that says where an induction ends
+LAST = "upto"  # the argument with the last number of an induction
 
 
 @dataclass(frozen=True)
 class InductionParts:
-    """An induction on a whole letter from a first number on, or up to a last one."""
+    """An induction on an integer letter from a first number on, or up to a last one."""
 
     letter: Any
     first: Any
-    last: Any  # None where the letter runs for ever
+    last: Any  # None if the letter has no upper bound
     hypothesis: Hypothesis
 
     @staticmethod
     def read(elaborator: Elaborator, old: Any, new: Any, line: ChainLine) -> InductionParts:
-        """Read the reason of a line that an induction proves: ``induction(t = 0)``, or with ``upto = k`` as well."""
+        """Read the reason of a line that an induction proves: ``induction(t = 0)``, or also with ``upto = k``."""
         assert line.reason is not None
         values = {argument.name: argument.value for argument in line.reason.arguments}
         last = values.pop(LAST, None)
@@ -84,34 +84,34 @@ class InductionParts:
         return InductionParts(letter, elaborator.expr(line, first), end, hypothesis)
 
     def sides(self, value: Any) -> tuple[Any, Any]:
-        """What a part goes from and to."""
+        """Return the first and the last expression of a part."""
         return self.hypothesis.sides(value)
 
     def base(self, elaborator: Elaborator) -> Elaborator:
-        """What builds the base, which does not have the letter."""
+        """Return the elaborator of the base, which does not have the letter."""
         inside = self._without_conditions(elaborator, "base")
         symbols = {name: s for name, s in inside.letters.symbols.items() if s != self.letter}
         return replace(inside, letters=replace(inside.letters, symbols=symbols))
 
     def step(self, elaborator: Elaborator) -> Elaborator:
-        """What builds the step, which has the hypothesis."""
+        """Return the elaborator of the step, which has the hypothesis."""
         inside = self._without_conditions(elaborator, "step")
         below = () if self.last is None else (sympy.Le(self.letter + 1, self.last, evaluate=False),)
         letters = replace(inside.letters, conditions=(*inside.letters.conditions, *below))
         return replace(inside, letters=letters, premises={HYPOTHESIS: self.hypothesis}, hypothesis=self.hypothesis)
 
     def _without_conditions(self, elaborator: Elaborator, part: str) -> Elaborator:
-        """The same letters, and nothing that the claim grants of the letter itself."""
+        """Return the elaborator without premises and without the claim's conditions on the letter."""
         conditions = [c for c in elaborator.letters.conditions if self.letter not in c.free_symbols]
         letters = replace(elaborator.letters, conditions=tuple(conditions))
         return replace(elaborator, name=f"{elaborator.name}, {part}", letters=letters, premises={})
 
 
 def derivation_of(statement: Statement) -> Derivation:
-    """Build the chain of the proof that ``proofs.toml`` has of a statement.
+    """Build the chain of a statement's proof in ``proofs.toml``.
 
-    Its last expression is the bound that the proof derives. A `ProofError` says that there is no proof, or which of its
-    lines cannot be read as a step, and what was tried.
+    Its last expression is the bound that the proof derives. A `ProofError` is raised if there is no proof, or if a line
+    cannot be read as a step. Then it names the line and what was tried.
     """
     book = statement.proofs
     proof = None if book is None else book.find(statement)
@@ -121,7 +121,7 @@ def derivation_of(statement: Statement) -> Derivation:
 
 
 def lemma_of(statement: Statement, name: str) -> Derivation:
-    """Build the chain of a lemma for a statement of its paper; raises a `ProofError` that names the line."""
+    """Build the chain of a lemma for a statement of its paper. A `ProofError` names a line that cannot be read."""
     return _Builder(statement, statement.proofs or ProofBook()).lemma(name)
 
 
@@ -135,7 +135,7 @@ class _Builder:
         self.open: list[str] = []  # lemmas that are being built
 
     def proof(self, proof: Proof) -> Derivation:
-        """The chain of a proof."""
+        """Return the chain of a proof."""
         name = f"proof of {self.statement.reference}"
         try:
             division = read_division(proof.divide)
@@ -148,7 +148,7 @@ class _Builder:
         return self._with_known(replace(made, division=division, unused=tuple(proof.unused)), proof.known)
 
     def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
-        """The letters of a proof, and those among them that only the definition of the claim's quantity has."""
+        """Return the letters of a proof, and those that only the definition of the claim's quantity has."""
         meaning = meant_by(statement)
         measured = {} if meaning is None else meaning.letters
         hidden, about = hidden_letters(statement)
@@ -176,7 +176,7 @@ class _Builder:
         return with_own(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
 
     def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
-        """The chain with lemmas of which every line may use what they say."""
+        """Return the chain with lemmas that every line may use as facts."""
         try:
             known: dict[str, Premise] = {name: cite(self.lemma(name)) for name in names}
         except ProofError:
@@ -186,7 +186,7 @@ class _Builder:
         return replace(made, premises={**made.premises, **known}, shown=tuple(names))
 
     def lemma(self, name: str) -> Derivation:
-        """The chain of a lemma."""
+        """Return the chain of a lemma."""
         if name in self.open:
             raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.open, name])}")
         if name not in self.lemmas:
@@ -222,7 +222,7 @@ class _Builder:
     def _domains(
         self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
     ) -> dict[str, Domain]:
-        """Domains of the letters of a lemma: its own, and those of the paper's symbols that it has."""
+        """Return the domains of a lemma's letters: those that it declares, and those of the paper's symbols in it."""
         local_domains = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
         vocabulary = self.book.vocabulary
         formulas = [abbreviations.expanded(formula) for formula in (chain.start, *formulas_of(chain.lines))]
@@ -267,7 +267,7 @@ class _Builder:
         base_lines: tuple[ChainLine, ...],
         step_lines: tuple[ChainLine, ...],
     ) -> Step:
-        """A line that an induction proves: its relation at the first number, and at the next one."""
+        """Return the step of a line that an induction proves, at the first number and at the next one."""
         new = elaborator.expr(line, line.formula)
         parts = InductionParts.read(elaborator, old, new, line)
         base = with_functions(self._part(parts.base(elaborator), parts.sides(parts.first), base_lines), self.statement)
@@ -280,7 +280,7 @@ class _Builder:
         return elaborator.cited(INDUCTION, premise, None, old, new, line)
 
     def _part(self, elaborator: Elaborator, ends: tuple[Any, Any], lines: tuple[ChainLine, ...]) -> Derivation:
-        """The base or the step of an induction; where its lines end elsewhere, algebra leads to the right side."""
+        """Return the base or the step of an induction. If its lines end elsewhere, algebra leads to the right side."""
         start, end = ends
         steps = self._links(elaborator, start, lines)
         last = steps[-1].expr if steps else start
@@ -299,7 +299,7 @@ class _Builder:
         return Cases(elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note)
 
     def cite(self, reason: Reason, where: Mapping[str, Any]) -> Premise:
-        """Make a premise of what a line cites."""
+        """Return what a line cites as a premise."""
         given = {name: value for name, value in where.items() if name != QUANTITY}
         letter = where.get(QUANTITY)
         if reason.cited == "claim":
@@ -313,7 +313,7 @@ class _Builder:
 
 
 def _without_conditions(statement: Statement, unused: list[str]) -> Statement:
-    """The statement without its conditions on some letters."""
+    """Return the statement without its conditions on some letters."""
     if unknown := sorted(set(unused) - statement.domains.keys()):
         raise ValueError(f"unused: the claim has no letter {unknown[0]}{suggest(unknown[0], statement.domains)}")
 
@@ -329,7 +329,7 @@ def _asked(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[C
 
 
 def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
-    """The letters that only the proof has; a function that lists set bits is no letter."""
+    """Return the letters that only the proof has, except functions that list set bits."""
     return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
 
 

@@ -1,4 +1,4 @@
-"""From a line of a proof to a step of a chain: the instance of what it cites, and the place where it is applied."""
+"""Turn a line of a proof into a step: find the instance of the cited rule or premise, and its place."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Holds, Instance, Relation, Rule, substitute
 
-QUANTITY = "quantity"  # the argument of a citation that stands for what a record measures, or a lemma begins with
-POINTS = 60  # at which a line is evaluated that cannot be read as a step
-MOST_CANDIDATES = 12  # instances of one rule that are compared by their conditions
+QUANTITY = "quantity"  # the argument of a citation that names what a record measures, or a lemma's start
+POINTS = 60  # number of points at which a line that cannot be read as a step is evaluated
+MOST_CANDIDATES = 12  # largest number of instances of a rule that are compared by their conditions
 
 Cite = Callable[[Reason, Mapping[str, Any]], Premise]
 """Make a premise of what a line cites, with what its letters become."""
@@ -41,7 +41,7 @@ Cite = Callable[[Reason, Mapping[str, Any]], Premise]
 
 @dataclass(frozen=True)
 class Candidate:
-    """An instance of a rule or of a premise that fits a line, and where."""
+    """An instance of a rule or of a premise that fits a line, and its place."""
 
     where: Where
     context: Any
@@ -49,26 +49,26 @@ class Candidate:
 
 @dataclass
 class Elaborator:
-    """Turns the lines of one chain to steps, and collects the premises that they cite."""
+    """Turns the lines of one chain into steps, and collects the premises that they cite."""
 
-    name: str  # of the proof or lemma
+    name: str  # name of the proof or lemma
     letters: Letters
     cite: Cite
     cited_names: tuple[str, ...]  # lemmas that lines may name
-    granted: Mapping[str, GivenPremise] = field(default_factory=dict)  # what lines may take for granted
+    granted: Mapping[str, GivenPremise] = field(default_factory=dict)  # premises that lines may use without proof
     premises: dict[str, Premise] = field(default_factory=dict)
-    hypothesis: Hypothesis | None = None  # in the step of an induction
+    hypothesis: Hypothesis | None = None  # only in the step of an induction
 
     def step(self, old: Any, line: ChainLine) -> Step:
-        """The step from an expression to that of a line.
+        """Return the step from an expression to the expression of a line.
 
-        A `ProofError` says what was tried, and where the line is false if a point of the domain shows that.
+        A `ProofError` says what was tried, and gives a point of the domain where the line is false if one is found.
         """
         new = self.expr(line, line.formula)
         try:
             return self._step(old, new, line)
         except ProofError as error:
-            if error.where != self.name:  # a line of a lemma, which says so itself
+            if error.where != self.name:  # the error is about a line of a lemma and names it
                 raise
             raise self.error(line, f"{error.problem}{self._false_at(old, new, line.relation)}") from None
 
@@ -103,30 +103,33 @@ class Elaborator:
     def derivation(
         self, start: Any, steps: tuple[Link, ...], local: tuple[str, ...], *, used_only: bool = False
     ) -> Derivation:
-        """The chain of these steps; ``used_only``: without conditions on letters that it does not have."""
+        """Return the chain of these steps.
+
+        With ``used_only`` it has no conditions on letters that it does not contain.
+        """
         made = Derivation(
             self.name, "ours", self.letters.variables, self.letters.conditions, start, steps, self.premises, local
         )
         return only_used(made) if used_only else made
 
     def under(self, conditions: Iterable[Any]) -> Elaborator:
-        """The same for the lines of a case, in which more conditions hold; premises are collected together."""
+        """Return the elaborator for the lines of a case with more conditions. Both share the collected premises."""
         letters = replace(self.letters, conditions=(*self.letters.conditions, *conditions))
         return replace(self, letters=letters)
 
     def error(self, line: ChainLine, problem: str) -> ProofError:
-        """An error about a line."""
+        """Return an error about a line."""
         return ProofError(self.name, line.number, line.text, problem)
 
     def expr(self, line: ChainLine, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
-        """The expression of a formula of a line."""
+        """Return the expression of a formula in a line."""
         try:
             return self.letters.expr(formula, more)
         except (FormulaError, KeyError, ValueError, TypeError) as error:
             raise self.error(line, error.rule if isinstance(error, FormulaError) else str(error)) from None
 
     def _unreasoned(self, old: Any, new: Any, line: ChainLine) -> Step:
-        """A line without a reason: algebra, or a comparison that the conditions show."""
+        """Return the step of a line without a reason: algebra, or a comparison that follows from the conditions."""
         if line.relation == "=":
             return Step(new, "=", note=line.note)
         small, large = (old, new) if line.relation == "<=" else (new, old)
@@ -139,7 +142,7 @@ class Elaborator:
         return context
 
     def _given(self, reason: Reason, line: ChainLine, *sides: Any) -> dict[str, Any]:
-        """What the line says that letters become."""
+        """Return the expressions that the line substitutes for letters."""
         indices = _indices(*sides)
         given: dict[str, Any] = {}
         for argument in reason.arguments:
@@ -161,7 +164,7 @@ class Elaborator:
         sides = Instance(rule.says.lhs, rule.says.relation, rule.says.rhs)
         candidate = self._chosen(sides, rule.variables, given, context, old, new, line, rule)
         if candidate is None:
-            if given.keys() == rule.variables:  # the place is looked for by the value of its sides
+            if given.keys() == rule.variables:  # the place is searched for by the values of the sides
                 return Step(new, line.relation, rule.name, given, note=line.note, context=context)
             raise self.error(line, self._no_instance(rule, given))
         if context is None:
@@ -176,7 +179,7 @@ class Elaborator:
             names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
             applied = {str(f.func) for side in (plain.lhs, plain.rhs) for f in side.atoms(AppliedUndef)}
             names |= applied - self.letters.symbols.keys()
-            begun = plain.start.free_symbols if isinstance(plain, Cited) else set[Any]()  # what a quantity stands for
+            begun = plain.start.free_symbols if isinstance(plain, Cited) else set[Any]()  # letters of the start
             if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in begun)})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
@@ -194,9 +197,9 @@ class Elaborator:
                     rule = f"say what {letters} of {reason.name} becomes: {says(plain)} was not found in the line"
                     raise self.error(line, rule)
                 where = {n: candidate.where[n] for n in sorted(unknown)} | given
-            if not reason.cited:  # a letter that stays itself is the proof's, whatever the lemma knows of it
+            if not reason.cited:  # an unchanged letter is the proof's, whatever the lemma assumes of it
                 where = {**self._same_letters(plain, where), **where}
-            if of_function:  # the equation is for all places
+            if of_function:  # the equation holds at all arguments
                 return self.cited(_name_of(reason, {}), plain, context, old, new, line, where)
             premise = self.cite(reason, where)
         except ProofError:
@@ -206,7 +209,7 @@ class Elaborator:
         return self.cited(_name_of(reason, where), premise, context, old, new, line)
 
     def _by_granted(self, reason: Reason, context: Any, old: Any, new: Any, line: ChainLine) -> Step:
-        """A step by a relation that the file takes for granted, in the letters of this chain."""
+        """Return a step by a relation that the file states as given, in the letters of this chain."""
         if reason.name not in self.granted:
             raise self.error(line, f"nothing is given as {reason.name!r}{suggest(reason.name, self.granted)}")
         record = self.granted[reason.name]
@@ -229,7 +232,7 @@ class Elaborator:
         line: ChainLine,
         where: Where | None = None,
     ) -> Step:
-        """A step by a premise, for what its letters become, at the place where the two expressions differ."""
+        """Return a step by a premise with its letters replaced, at the place where the two expressions differ."""
         self.premises[name] = premise
         instance = premise.instance(where) if where else premise
         if context is None:
@@ -244,7 +247,7 @@ class Elaborator:
         return Step(new, line.relation, PREMISE, dict(where or {}), (name,), line.note, context)
 
     def _vector_for_number(self, plain: Premise, given: Mapping[str, Any]) -> str:
-        """The first letter of a lemma that is a number and becomes a vector; empty where there is none."""
+        """Return the first letter of a lemma that is a number and is replaced by a vector, or an empty text."""
         numbers = set[str]()
         if isinstance(plain, Cited) and plain.derivation is not None:
             numbers = {name for name, kind in plain.derivation.variables.items() if isinstance(kind, Range)}
@@ -253,7 +256,7 @@ class Elaborator:
         return next((name for name in letters if name in numbers | {QUANTITY} and letters[name] in vectors), "")
 
     def _same_letters(self, plain: Premise, where: Mapping[str, Any]) -> dict[str, Any]:
-        """The proof's letters for those of a lemma of the same names of which the lemma knows other signs."""
+        """Return the proof's letters for letters of a lemma with the same names but other assumptions."""
         symbols = {symbol for side in (plain.lhs, plain.rhs) for symbol in side.free_symbols}
         letters = self.letters.symbols
         return {s.name: letters[s.name] for s in symbols if s.name not in where and letters.get(s.name, s) != s}
@@ -269,7 +272,10 @@ class Elaborator:
         line: ChainLine,
         rule: Rule | None,
     ) -> Candidate | None:
-        """The instance that fits; of several the one whose conditions are proven."""
+        """Return the instance that fits.
+
+        Of several, return one that justifies the step or whose conditions are proven.
+        """
         candidates = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
         if not candidates and rule is not None:
             candidates = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
@@ -279,7 +285,7 @@ class Elaborator:
             if self._is_certified(old, new, line.relation, rule.name, candidate):
                 return candidate
         facts = Facts().given(self.letters.conditions)
-        # What makes the step right may be a lemma that the proof calls known: the rule's conditions decide.
+        # The step may follow from a lemma that the proof lists as known, so the rule's conditions decide.
         variables = self.letters.variables
         proven = (c for c in candidates if _conditions_are_met(rule.instance(c.where), facts, variables))
         return next(proven, candidates[0])
@@ -295,9 +301,9 @@ class Elaborator:
     def _one_sided(
         self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
     ) -> Iterator[Candidate]:
-        """Yield instances of which one side is part of one expression, and the other side gives the other one.
+        """Yield instances with one side in one expression, whose other side there gives the other expression.
 
-        That is how a rule is found whose other side is not to be seen, since it was multiplied out.
+        This finds a rule whose other side is not visible because it was multiplied out.
         """
         facts = Facts().given(self.letters.conditions)
         for whole, other in ((old, new), (new, old)):
@@ -320,7 +326,7 @@ class Elaborator:
         )
 
     def _unknown(self, name: str, old: Any, new: Any, relation: Relation) -> str:
-        """Why a name means nothing here, with similar names and with rules that fit."""
+        """Return an error text for an unknown name, with similar names and with rules that fit."""
         near = get_close_matches(name, [*CATALOGUE, *self.cited_names], 3, 0.5)
         fitting = self.fitting(old, new, relation)
         parts = [f"there is no rule or lemma {name!r}"]
@@ -329,7 +335,7 @@ class Elaborator:
         return "; ".join(parts)
 
     def fitting(self, old: Any, new: Any, relation: Relation) -> list[str]:
-        """Rules, other than a mere comparison, of which an instance leads from an expression to another one."""
+        """Return the rules, except a plain comparison, with an instance that leads from one expression to the other."""
         names = []
         for rule in CATALOGUE.values():
             if rule.name == "order" or (relation == "=" and rule.says.relation != "="):
@@ -339,14 +345,14 @@ class Elaborator:
                 if any(self._is_certified(old, new, relation, rule.name, candidate) for candidate in candidates):
                     names.append(rule.name)
             except (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError):
-                continue  # what is no instance may have no value
+                continue  # a wrong instance may have no value
         return names
 
 
 def _candidates(
     sides: Instance, names: frozenset[str], given: Mapping[str, Any], context: Any, old: Any, new: Any
 ) -> Iterator[Candidate]:
-    """Yield the instances whose two sides are what two expressions have in one place."""
+    """Yield the instances whose two sides are the parts of two expressions at one place."""
     seen: list[Candidate] = []
     for difference in differences(old, new):
         if context is not None and difference.context != context:
@@ -361,7 +367,7 @@ def _candidates(
 
 
 def _shown_place(instance: Instance, context: Any, old: Any, new: Any) -> Any:
-    """The place of a step, or nothing where both expressions show it: the sides stand for each other everywhere."""
+    """Return the place of a step, or None if the step replaces one side by the other everywhere."""
     for held, put in ((instance.lhs, instance.rhs), (instance.rhs, instance.lhs)):
         if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
             return None
@@ -377,7 +383,7 @@ def _is_at(instance: Instance, old: Any, new: Any) -> bool:
 
 
 def _indices(*expressions: Any) -> dict[str, Any]:
-    """Indices of the sums in some expressions, by name."""
+    """Return the indices of the sums in some expressions, by name."""
     nodes = (node for expr in expressions for node in expr.atoms(sympy.Sum, sympy.Integral))
     return {limit[0].name: limit[0] for node in nodes for limit in node.limits}
 
@@ -391,5 +397,5 @@ def _name_of(reason: Reason, where: Mapping[str, Any]) -> str:
 
 
 def says(sides: Instance) -> str:
-    """Two sides and their relation."""
+    """Return two sides and their relation as text."""
     return f"{text_of(sides.lhs)} {sides.relation} {text_of(sides.rhs)}"

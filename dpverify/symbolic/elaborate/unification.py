@@ -1,6 +1,7 @@
-"""Where two expressions differ, and which values of the letters of a rule make a side of it a given expression.
+"""Find where two expressions differ, and for which values of a rule's letters a side is a given expression.
 
-Differences are the parts that differ, from the innermost pair to the whole, each with the expression around it.
+A difference is a pair of different parts with the expression around them. Differences are listed from the innermost
+pair to the whole.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Around = Callable[[Any], Any]
 
 
 class Difference(NamedTuple):
-    """A part of one expression and what the other one has in its place."""
+    """A part of one expression, and the part of the other expression at the same place."""
 
     context: Any  # both expressions with ``HOLE`` in that place
     old: Any
@@ -27,7 +28,7 @@ class Difference(NamedTuple):
 
 
 def differences(old: Any, new: Any) -> Iterator[Difference]:
-    """Yield the pairs of parts by which two expressions differ, the innermost first."""
+    """Yield the pairs of parts by which two expressions differ, the innermost pair first."""
     seen: set[Difference] = set()
     for difference in _within(old, new, lambda part: part):
         if difference not in seen:
@@ -64,7 +65,7 @@ def _of_operands(operation: Any, old: Any, new: Any, around: Around) -> Iterator
 
 
 def _of_sums(old: Any, new: Any, around: Around) -> Iterator[Difference]:
-    """Compare the terms of two sums over the same numbers, or one end of two sums of the same terms."""
+    """Compare the terms of two sums over the same range, or one end of two sums of the same terms."""
     renamed = {there[0]: here[0] for here, there in zip(old.limits, new.limits, strict=True)}
     body = new.function.xreplace(renamed)
     ours = [end for limit in old.limits for end in limit[1:]]
@@ -91,15 +92,15 @@ def _with_argument(expr: Any, place: int, part: Any) -> Any:
 
 Where = Mapping[str, Any]
 
-_MOST_PARTS = 6  # terms or factors of which all subsets are tried
+_MOST_PARTS = 6  # largest number of terms or factors of which all subsets are tried
 _MOST_OPERATIONS = 60
 _HALF = sympy.Rational(1, 2)
 
 
 def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
-    """Yield what the letters become, beside what is known of them, so that a pattern is an expression.
+    """Yield values of the letters, in addition to those in ``where``, for which a pattern is an expression.
 
-    What is found is equal to the expression, by its form or by arithmetic; it is checked by the certificate.
+    The pattern is then equal to the expression, by its form or by arithmetic. The certificate checks this.
     """
     expr = sympy.sympify(expr)
     if pattern.is_Symbol and pattern.name in letters and pattern.name not in where:
@@ -146,7 +147,7 @@ def _sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iter
 
 
 def _operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
-    """Take the known operands of a sum or product off, and share the others' among the unknown ones."""
+    """Remove the known operands of a sum or product, and distribute the remaining parts among the unknown operands."""
     known = [one for one in pattern.args if _names(one) & letters <= where.keys()]
     unknown = sorted((one for one in pattern.args if one not in known), key=lambda one: bool(one.is_Symbol))
     taken_off = substitute(pattern.func(*known), where)
@@ -180,7 +181,7 @@ def _power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> It
 
 
 def _with_exponent(base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
-    """What a base is whose power of a known exponent is an expression, such as ``x**n`` for ``x**(n*i)``."""
+    """Unify the base of a power with a known exponent: for the exponent i, ``x**(n*i)`` has the base ``x**n``."""
     if exponent == -1:
         yield from unify(base, 1 / expr, where, letters)
     elif exponent == _HALF and not (expr.is_Pow and expr.exp == _HALF):
@@ -203,7 +204,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _renamed(expr: Any) -> Any:
-    """The expression with a standard index in every sum that has one."""
+    """Return the expression with a standard index in every sum with a single index."""
     index = sympy.Symbol("index_of_sum", integer=True)
 
     def renamed(node: Any) -> Any:

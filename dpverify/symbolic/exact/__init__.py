@@ -1,1 +1,1 @@
-"""Formula trees to exact numbers and balls."""
+"""Evaluation of formula trees to exact numbers and balls."""

@@ -1,4 +1,4 @@
-"""Formal sums with exact coefficients, and one point at which identities between their coefficients are decided."""
+"""Formal sums with exact coefficients, and a point that decides identities between their coefficients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from dpverify.symbolic.exact.numbers import ONE, ZERO, Datum, Exact, Value, to_exact
 
-Name: TypeAlias = tuple[Any, ...]  # what a coefficient belongs to: a kind and numbers, as in ("iterate", 3, 1)
+Name: TypeAlias = tuple[Any, ...]  # name of a vector: a kind and numbers, as in ("iterate", 3, 1)
 
 
 class Combination(Datum):
@@ -45,33 +45,34 @@ class Combination(Datum):
     __rmul__ = __mul__
 
     def coefficient(self, name: Name) -> Exact:
-        """Coefficient of a name, 0 where it does not occur."""
+        """Return the coefficient of a name, 0 if the name does not occur."""
         return to_exact(self.terms.get(name, ZERO))
 
 
 def term(*name: Any) -> Combination:
-    """One named vector with the coefficient 1."""
+    """Return one named vector with the coefficient 1."""
     return Combination({name: ONE})
 
 
 def add_to(total: dict[Name, Value], combination: Combination, factor: Value) -> None:
-    """Add a multiple of a combination to coefficients that are being collected."""
+    """Add a multiple of a combination to the coefficients ``total`` in place."""
     for name, value in combination.terms.items():
         total[name] = total.get(name, ZERO) + factor * value
 
 
 def first_difference(left: Combination, right: Combination) -> Name | None:
-    """First name whose coefficients differ, in the order of the names; None where the two are equal."""
+    """Return the first name, in the order of names, whose coefficients differ, or None if both are equal."""
     return min((left - right).terms, default=None)
 
 
 def kronecker_point(steps: int, epochs: int, height: int) -> tuple[Fraction, Fraction]:
-    """A point (alpha, gamma) at which an identity of polynomials holds only if it holds everywhere.
+    """Return a point (alpha, gamma) at which an identity of polynomials holds only if it holds everywhere.
 
     The difference of the two sides is a polynomial with integer coefficients in ``beta = 1 - alpha`` and ``1 - gamma``.
-    With ``beta = 1/M`` and ``1 - gamma = M**-(steps + 1)`` different monomials of degree at most ``steps`` in beta are
-    different powers of 1/M. If no integer coefficient of the difference reaches M in size, the difference is 0 there
-    only if all of them are: that of the smallest power would have to be divisible by M.
+    With ``beta = 1/M`` and ``1 - gamma = M**-(steps + 1)``, different monomials of degree at most ``steps`` in beta are
+    different powers of 1/M. Assume that all integer coefficients of the difference are smaller than M in absolute
+    value. Then the difference is 0 at the point only if all coefficients are 0: otherwise M would divide the last
+    nonzero coefficient, that of the highest power of 1/M.
     """
     if min(steps, epochs, height) < 1:
         raise ValueError(f"steps, epochs and height must be at least 1, got {steps}, {epochs}, {height}.")

@@ -1,4 +1,4 @@
-"""Formula trees to Python closures, once per tree: a search evaluates the same formula thousands of times."""
+"""Compile formula trees to Python closures, once per tree: a search evaluates the same formula thousands of times."""
 
 from __future__ import annotations
 
@@ -98,12 +98,15 @@ _METHODS = {"#moment": "moment", "#norm": "norm", "#inner": "inner"}
 
 @lru_cache(maxsize=4096)
 def compile_formula(node: Formula, extended: bool = False) -> Closure:
-    """Compile a formula to a function of a dict; ``extended``: ``x/0`` and ``log(0)`` are infinities, not errors."""
+    """Compile a formula to a function of a dict.
+
+    If ``extended``, ``x/0`` and ``log(0)`` are infinities, not errors.
+    """
     return _Compiler(extended).node(node)
 
 
 class _Compiler:
-    """Walks a tree and returns closures."""
+    """Compiler that walks a tree and returns closures."""
 
     def __init__(self, extended: bool) -> None:
         self.extended = extended
@@ -111,7 +114,7 @@ class _Compiler:
         self.log = elementary.log_extended if extended else elementary.log
 
     def node(self, node: Formula) -> Closure:
-        """Closure of a node; one without names is folded to a constant."""
+        """Return the closure of a node. A node without names is folded to a constant."""
         closure = self._node(node)
         return _constant(closure) if _is_constant(node) else closure
 
@@ -139,11 +142,11 @@ class _Compiler:
                 return self.sum(node)
 
     def part(self, node: Formula) -> Closure:
-        """Closure of a formula that is made of parts of the tree."""
+        """Return the closure of a formula that is built from parts of the tree."""
         return compile_formula(node, self.extended)
 
     def binary(self, node: Bin) -> Closure:
-        """Closure of a binary operation."""
+        """Return the closure of a binary operation."""
         left, right = self.node(node.left), self.node(node.right)
         match node.op:
             case "+":
@@ -160,7 +163,7 @@ class _Compiler:
                 return lambda env: power(left(env), right(env))
 
     def call(self, name: str, args: tuple[Formula, ...]) -> Closure:
-        """Closure of a function call."""
+        """Return the closure of a function call."""
         if name in {"floor", "ceil"}:
             match args:
                 case (Call("log2", (arg,)),) if name == "floor":
@@ -179,7 +182,7 @@ class _Compiler:
         return _apply(function, closures) if function else _declared(name, closures)
 
     def choice(self, relation: str, args: tuple[Formula, ...]) -> Closure:
-        """Closure of ``#if<=(left, right, then, otherwise)``."""
+        """Return the closure of ``#if<=(left, right, then, otherwise)``."""
         left, right, then, otherwise = (self.node(arg) for arg in args)
 
         def choose(env: Env) -> Value:
@@ -191,7 +194,7 @@ class _Compiler:
         return choose
 
     def sum(self, node: Sum) -> Closure:
-        """Closure of a sum."""
+        """Return the closure of a sum."""
         index, lo, hi = node.index, self.node(node.lo), self.node(node.hi)
         body, ratio = self.node(node.body), self.ratio(node.body, index)
         series = self.series(node.body, index)
@@ -208,12 +211,16 @@ class _Compiler:
         return add_up
 
     def ratio(self, body: Formula, index: str) -> Closure | None:
-        """Closure of the ratio of neighbouring terms, where it is constant."""
+        """Return the closure of the ratio of successive terms, or None if they have no constant ratio."""
         ratio = constant_ratio(body, index)
         return None if ratio is None else self.node(ratio)
 
     def series(self, body: Formula, index: str) -> Callable[[Env, int], Value]:
-        """Closure of an infinite sum as a function of its first index: linear combinations of geometric series."""
+        """Return an infinite sum as a function of the values and of its first index.
+
+        A linear combination of geometric series has a closed form. Other series are enclosed by the growth of their
+        terms.
+        """
         ratio = self.ratio(body, index)
         if ratio is not None:
             terms = self.node(body)
@@ -253,7 +260,7 @@ def _unknown_series(index: str) -> Callable[[Env, int], Value]:
 
 
 def _not_nan(value: Value, index: str) -> Value:
-    """Refuse a sum of two series that diverge to different sides."""
+    """Return the value. Raise an UnsupportedError if two series diverge to opposite infinities."""
     if isinstance(value, arb) and value.is_nan():
         raise UnsupportedError(f"the sum over {index} to oo: its parts diverge.")
     return value
@@ -302,7 +309,7 @@ def _apply(function: Callable[..., Value], args: tuple[Closure, ...]) -> Closure
 
 
 def _rounded(function: Callable[[Value], Value], arg: Closure) -> Closure:
-    """Floor or ceiling that asks its argument for more bits until only one integer is possible."""
+    """Return a closure of floor or ceiling that raises the precision until only one integer is possible."""
 
     def apply(env: Env) -> Value:
         result = function(arg(env))
@@ -324,7 +331,7 @@ def _is_constant(node: Formula) -> bool:
 
 
 def _constant(closure: Closure) -> Closure:
-    """Evaluate once: for good if the value is rational, once per precision otherwise."""
+    """Return a closure that evaluates once per precision and charges the work of the evaluation at each use."""
     values: dict[int, tuple[Value, int]] = {}
 
     def constant(env: Env) -> Value:

@@ -1,7 +1,8 @@
 """The functions of the formula language on exact rationals and balls.
 
-Each returns an exact rational where the result is one, and a ball that contains it otherwise. Where a ball does not
-show whether the argument is in the domain, ``UndecidedError`` asks for more bits.
+Each function returns an exact rational if it can, and otherwise a ball that contains the result. If a ball does not
+show whether the argument is in the domain, the function raises ``UndecidedError``, and the caller retries with more
+bits.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_CHOSEN_FROM = 100_000
 
 
 def divide(a: Value, b: Value) -> Value:
-    """Quotient ``a/b``; a division by zero is a DomainError."""
+    """Return ``a/b``. Raise a DomainError for a division by zero."""
     if b == 0:
         raise DomainError(f"division by zero: {a}/0.")
     if isinstance(b, arb) and b.contains(0):
@@ -39,7 +40,7 @@ def divide(a: Value, b: Value) -> Value:
 
 
 def divide_extended(a: Value, b: Value) -> Value:
-    """Quotient in the extended reals: ``x/0`` is +oo for x > 0 and -oo for x < 0; ``0/0`` is a DomainError."""
+    """Return ``a/b`` in the extended reals: ``x/0`` is +oo for x > 0 and -oo for x < 0; ``0/0`` is a DomainError."""
     if b == 0:
         if a > 0:
             return arb.pos_inf()
@@ -49,7 +50,10 @@ def divide_extended(a: Value, b: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """Real power, with ``0**0 = 1``; a rational above 64 times the working precision is rounded to a ball."""
+    """Return the real power, with ``0**0 = 1``.
+
+    A rational of more than 64 times the working precision becomes a ball.
+    """
     if isinstance(exponent, fmpq):
         if exponent.q == 1:
             return _integer_power(base, exponent.p)
@@ -107,19 +111,19 @@ def _rational_root(base: fmpq, exponent: fmpq) -> fmpq | None:
 
 
 def sqrt(a: Value) -> Value:
-    """Square root; exact for squares of rationals."""
+    """Return the square root, exact for squares of rationals."""
     return power(a, _HALF)
 
 
 def exp(a: Value) -> Value:
-    """Exponential; ``exp(0) = 1`` exactly."""
+    """Return the exponential, with ``exp(0) = 1`` exactly."""
     if a == 0:
         return ONE
     return to_ball(a).exp()
 
 
 def log(a: Value) -> Value:
-    """Natural logarithm; ``log(1) = 0`` exactly, and log of 0 is a DomainError."""
+    """Return the natural logarithm, with ``log(1) = 0`` exactly. Raise a DomainError for log(0)."""
     if a == 1:
         return ZERO
     _check_positive("log", a)
@@ -127,12 +131,12 @@ def log(a: Value) -> Value:
 
 
 def log_extended(a: Value) -> Value:
-    """Natural logarithm in the extended reals: ``log(0) = -oo``."""
+    """Return the natural logarithm in the extended reals, with ``log(0) = -oo``."""
     return arb.neg_inf() if a == 0 else log(a)
 
 
 def log2(a: Value) -> Value:
-    """Logarithm to base 2; exact at powers of two."""
+    """Return the logarithm to base 2, exact at powers of two."""
     if isinstance(a, fmpq) and a > 0:
         p = int(a.p)
         q = int(a.q)
@@ -143,7 +147,7 @@ def log2(a: Value) -> Value:
 
 
 def floor_log2(a: Value) -> Value:
-    """``floor(log2(a))``, exact for every positive rational."""
+    """Return ``floor(log2(a))``, exact for every positive rational."""
     _check_positive("log2", a)
     if not isinstance(a, fmpq):
         return floor(log2(a))
@@ -160,14 +164,14 @@ def _check_positive(name: str, a: Value) -> None:
 
 
 def floor(a: Value) -> Value:
-    """Largest integer below; for a ball that holds several integers, a ball that holds every possible result."""
+    """Return the floor. For a ball with several possible results, return a ball that contains all of them."""
     if isinstance(a, fmpq):
         return fmpq(a.floor())
     return _exact_if_unique(a.floor())
 
 
 def ceil(a: Value) -> Value:
-    """Smallest integer above; for a ball that holds several integers, a ball that holds every possible result."""
+    """Return the ceiling. For a ball with several possible results, return a ball that contains all of them."""
     if isinstance(a, fmpq):
         return fmpq(a.ceil())
     return _exact_if_unique(a.ceil())
@@ -179,12 +183,12 @@ def _exact_if_unique(a: arb) -> Value:
 
 
 def mod(a: Value, b: Value) -> Value:
-    """``a - b*floor(a/b)``: the remainder with the sign of b."""
+    """Return ``a - b*floor(a/b)``, the remainder with the sign of b."""
     return a - b * floor(divide(a, b))
 
 
 def bit(s: Value, i: Value) -> Value:
-    """Bit i of the integer s, that is ``floor(s / 2**i) mod 2``; both must be exact integers, i at least 0."""
+    """Return bit i of the integer s, ``floor(s / 2**i) mod 2``. Both must be exact integers, with i >= 0."""
     value = as_int("bit", "s", s)
     shift = as_int("bit", "i", i)
     if shift < 0:
@@ -193,7 +197,7 @@ def bit(s: Value, i: Value) -> Value:
 
 
 def popcount(n: Value) -> Value:
-    """Number of ones in the binary expansion of an exact integer, at least 0."""
+    """Return the number of ones in the binary expansion of an exact integer that is at least 0."""
     value = as_int("popcount", "n", n)
     if value < 0:
         raise DomainError(f"popcount(n) needs n >= 0, got n={value}.")
@@ -201,13 +205,13 @@ def popcount(n: Value) -> Value:
 
 
 def tree_nodes(a: Value, b: Value) -> Value:
-    """Fewest dyadic intervals ``[i 2^k + 1, (i+1) 2^k]`` that make up ``a .. b``; none where b is below a."""
+    """Return the least number of dyadic intervals ``[i 2^k + 1, (i+1) 2^k]`` that make up ``a .. b``; 0 if b < a."""
     low = as_int("tree_nodes", "a", a) - 1
     high = as_int("tree_nodes", "b", b)
     count = 0
     if low < 0:
         raise DomainError(f"tree_nodes(a, b) needs a >= 1, got a={low + 1}.")
-    while low < high:  # the nodes of one level at both ends that belong to no larger one
+    while low < high:  # nodes of this level at both ends that no larger node contains
         count += (low & 1) + (high & 1)
         low = (low + 1) >> 1
         high = high >> 1
@@ -215,7 +219,7 @@ def tree_nodes(a: Value, b: Value) -> Value:
 
 
 def binomial(n: Value, k: Value) -> Value:
-    """Number of ways to choose k of n, 0 where k is outside of 0 .. n."""
+    """Return the number of ways to choose k of n elements, 0 if k is outside of 0 .. n."""
     top = as_int("binomial", "n", n)
     chosen = as_int("binomial", "k", k)
     if top < 0:
@@ -225,12 +229,12 @@ def binomial(n: Value, k: Value) -> Value:
     return _chosen(top, chosen) if 0 <= chosen <= top else ZERO
 
 
-_last_chosen: dict[tuple[int, int, int], fmpz] = {}  # the last coefficients: a sum over k needs neighbours of them
+_last_chosen: dict[tuple[int, int, int], fmpz] = {}  # recent coefficients; a sum over k uses their neighbours
 _KEPT = 8
 
 
 def _chosen(top: int, chosen: int) -> fmpq:
-    """Binomial coefficient, from a neighbour in its row if that was computed last, under the same meter."""
+    """Return a binomial coefficient, from a neighbour in its row if one was computed recently under the same meter."""
     now = Meter.opened
     key = (now, top, chosen)
     value = _last_chosen.pop(key, None)
@@ -249,7 +253,7 @@ def _chosen(top: int, chosen: int) -> fmpq:
 
 
 def as_int(function: str, name: str, value: Value) -> int:
-    """Read an exact integer."""
+    """Convert an exact integer to an int."""
     if isinstance(value, fmpq):
         if value.q == 1:
             return int(value.p)
@@ -259,7 +263,7 @@ def as_int(function: str, name: str, value: Value) -> int:
 
 
 def maximum(*args: Value) -> Value:
-    """Largest argument; where balls overlap, a ball that contains every candidate."""
+    """Return the largest argument. If balls overlap, return a ball that contains every candidate."""
     best = args[0]
     for a in args[1:]:
         best = best if best >= a else a if a >= best else to_ball(best).max(to_ball(a))
@@ -267,7 +271,7 @@ def maximum(*args: Value) -> Value:
 
 
 def minimum(*args: Value) -> Value:
-    """Smallest argument; where balls overlap, a ball that contains every candidate."""
+    """Return the smallest argument. If balls overlap, return a ball that contains every candidate."""
     best = args[0]
     for a in args[1:]:
         best = best if best <= a else a if a <= best else to_ball(best).min(to_ball(a))
@@ -275,7 +279,7 @@ def minimum(*args: Value) -> Value:
 
 
 def gamma(a: Value) -> Value:
-    """Gamma function of a positive number; exact for integers up to 1000."""
+    """Return the Gamma function of a positive number, exact for integers up to 1000."""
     _check_positive("gamma", a)
     if isinstance(a, fmpq) and a.q == 1 and a <= _MOST_FACTORIAL:
         return fmpq(math.factorial(int(a.p) - 1))
@@ -283,21 +287,21 @@ def gamma(a: Value) -> Value:
 
 
 def tanh(a: Value) -> Value:
-    """Hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     return ZERO if a == 0 else to_ball(a).tanh()
 
 
 def loggamma(a: Value) -> Value:
-    """Logarithm of the Gamma function of a positive number."""
+    """Return the logarithm of the Gamma function of a positive number."""
     _check_positive("loggamma", a)
     return to_ball(a).lgamma()
 
 
 def erf(a: Value) -> Value:
-    """Error function."""
+    """Return the error function."""
     return ZERO if a == 0 else to_ball(a).erf()
 
 
 def erfc(a: Value) -> Value:
-    """Complementary error function."""
+    """Return the complementary error function."""
     return ONE if a == 0 else to_ball(a).erfc()

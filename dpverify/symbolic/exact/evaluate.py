@@ -1,7 +1,7 @@
-"""Exact and ball evaluation of formula trees and of loaded statements at a point.
+"""Evaluation of formula trees and loaded statements at a point, with exact rationals and balls.
 
-Relations between numbers are decided with as many bits as it takes. A statement has definitions (``let``), conditions,
-and two sides.
+The precision is raised until a relation between numbers is decided, up to a limit. A statement has definitions
+(``let``), conditions, and two sides.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def decide(
     start: int = _START_BITS,
     max_bits: int = MAX_BITS,
 ) -> bool | None:
-    """Decide ``lhs relation rhs`` with certainty; None where the balls still overlap at ``max_bits`` bits."""
+    """Decide ``lhs relation rhs`` with certainty. Return None if the balls still overlap at ``max_bits`` bits."""
     fixed = not callable(lhs) and not callable(rhs)
     bits = start
     while True:
@@ -68,9 +68,10 @@ def decide(
 
 
 def to_number(x: Exact | int) -> Number:
-    """Write a number for a report: a short fraction, and the nearest float (of a ball, of its midpoint).
+    """Write a number for a report: a fraction if it is short, and the float nearest to it or to a ball's midpoint.
 
-    What no float can show is text: ``"inf"``, ``"-inf"``, ``"nan"``, and ``"1.5e-400"`` for what would become 0.
+    The float is text if it would be infinite or NaN, or if a nonzero number would become 0: ``"inf"``, ``"-inf"``,
+    ``"nan"``, ``"1.5e-400"``.
     """
     if isinstance(x, arb):
         return Number(exact=None, float=_float_of_ball(x))
@@ -111,17 +112,17 @@ Point: TypeAlias = Mapping[str, Any]
 
 
 def evaluate(node: Formula, env: Point, *, precision: int = 256, extended: bool = False) -> Exact:
-    """Evaluate a formula at a point: to a Fraction where rational arithmetic suffices, else to a ball around the value.
+    """Evaluate a formula at a point, to a Fraction if rational arithmetic suffices, otherwise to a ball.
 
-    ``precision``: bits of the balls, or more where they do not show whether the formula is defined. ``extended``:
-    ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
+    ``precision`` is the number of bits of the balls. It is raised if they do not show whether the formula is defined.
+    If ``extended``, ``x/0`` is +oo or -oo by the sign of x, and ``log(0)`` is -oo, instead of a DomainError.
     """
     return to_exact(run(cached_closure(node, extended), values(env), precision))
 
 
 def values(point: Point) -> Env:
     """Copy a point into the dict that compiled formulas read."""
-    # Most values are Fractions, and there are a million of them in a run: they are not sent through a function.
+    # Most values are Fractions, and a run converts a million of them, so this conversion is inline.
     return {
         name: fmpq(*v.as_integer_ratio()) if type(v) is Fraction else v if _is_no_number(v) else to_value(v)
         for name, v in point.items()
@@ -133,7 +134,7 @@ def _is_no_number(value: Any) -> bool:
 
 
 def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Value:
-    """Run a compiled formula, with more bits as long as it asks for them; the value is never a NaN."""
+    """Run a compiled formula, and double the precision while it is undecided. The value is never a NaN."""
     while True:
         try:
             with working_precision(precision):
@@ -148,7 +149,7 @@ def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Val
 
 
 def holds(node: Compare, env: Point, *, precision: int = 64, extended: bool = False) -> bool | None:
-    """Decide comparisons at a point: None where 2048 bits do not, False where a side is not defined."""
+    """Decide comparisons at a point: None if 2048 bits do not suffice, False if a side is not defined."""
     return holds_compiled(compile_relation(node, extended), values(env), precision)
 
 
@@ -168,7 +169,10 @@ def holds_compiled(relation: Callable[[Env], bool | None], env: Env, precision: 
 
 
 def all_hold(relations: Iterable[Callable[[Env], bool | None]], env: Env, precision: int = 64) -> bool | None:
-    """Decide whether all of some compiled chains hold: each as :func:`holds_compiled` does, the first time together."""
+    """Decide whether all compiled chains of comparisons hold.
+
+    All are tried once at ``precision``. :func:`holds_compiled` decides the undecided ones with more bits.
+    """
     left_open = []
     with working_precision(precision):
         for relation in relations:
@@ -189,7 +193,7 @@ _closures: dict[tuple[int, bool], tuple[Formula, Closure]] = {}
 
 
 def cached_closure(node: Formula, extended: bool = False) -> Closure:
-    """Compiled form of a tree, found by the tree's identity first: hashing a large tree costs more than running it."""
+    """Return the compiled form of a tree, cached by identity: hashing a large tree costs more than running it."""
     key = (id(node), extended)
     entry = _closures.get(key)
     if entry is None or entry[0] is not node:
@@ -213,7 +217,7 @@ class CompiledStatement:
     requires: tuple[Callable[[Env], bool | None], ...]
 
     def at(self, env: Env) -> Callable[[Callable[[Env], T]], Callable[[Env], T]]:
-        """What makes a closure one that reads the definitions at a point too; they are computed once per precision."""
+        """Return a wrapper that adds the definitions at a point to a closure's values, computed once per precision."""
         cache: dict[int, Env] = {}
 
         def resolving(closure: Callable[[Env], T]) -> Callable[[Env], T]:
@@ -228,7 +232,7 @@ class CompiledStatement:
         return resolving
 
     def defined(self, env: Env) -> Env:
-        """Copy of the values with those of the definitions added."""
+        """Return a copy of the values with the values of the definitions added."""
         full = dict(env)
         for name, definition in self.let:
             full[name] = definition(full)
@@ -239,7 +243,7 @@ _compiled: dict[int, tuple[Statement, CompiledStatement]] = {}
 
 
 def compile_statement(statement: Statement) -> CompiledStatement:
-    """Compile a statement; divisions by zero are errors, as printed formulas promise no infinities."""
+    """Compile a statement. Divisions by zero are errors, since printed formulas do not mean infinities."""
     entry = _compiled.get(id(statement))
     if entry is None or entry[0] is not statement:
         if len(_compiled) > 1024:
@@ -256,10 +260,10 @@ def compile_statement(statement: Statement) -> CompiledStatement:
 
 
 def evaluate_statement(statement: Statement, point: Point, *, precision: int = 256) -> tuple[Exact | None, Exact]:
-    """Evaluate both sides of a statement; the left one is None where it is a measured quantity.
+    """Evaluate both sides of a statement. The left side is None if it is a measured quantity.
 
-    ``point``: a value for every free symbol. Raises a ValueError for a statement in words, and an `EvaluationError`
-    where a side is not defined.
+    ``point`` has a value for every free symbol. Raises a ValueError for a statement in words, and an `EvaluationError`
+    if a side is not defined.
     """
     compiled = compile_statement(statement)
     if compiled.rhs is None:
@@ -271,14 +275,17 @@ def evaluate_statement(statement: Statement, point: Point, *, precision: int = 2
 
 
 def definitions(statement: Statement, point: Point, *, precision: int = 256) -> dict[str, Exact]:
-    """Values of all symbols at a point, those that the statement defines among them."""
+    """Return the values of all symbols at a point, including those that the statement defines."""
     with working_precision(precision):
         full = compile_statement(statement).defined(values(point))
     return {name: to_exact(value) for name, value in full.items()}
 
 
 def requires_hold(statement: Statement, point: Point) -> bool | None:
-    """Whether a point meets every condition of a statement: False if one is not defined, None if one is undecided."""
+    """Test whether a point satisfies every condition of a statement.
+
+    Return False if a condition is not defined, and None if one is undecided.
+    """
     compiled = compile_statement(statement)
     if not compiled.requires:
         return True
@@ -287,7 +294,10 @@ def requires_hold(statement: Statement, point: Point) -> bool | None:
 
 
 def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
-    """Whether the symbols that a point sets lie in their domains; None where one is undecided and none is violated."""
+    """Test whether the symbols that a point sets are in their domains.
+
+    Return None if a domain is undecided and none is violated.
+    """
     env = values(point)
     answers: list[bool | None] = []
     for name, domain in domains.items():
@@ -301,7 +311,10 @@ def domains_hold(domains: Mapping[str, Any], point: Point) -> bool | None:
 
 
 def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Exact] | None = None) -> bool | None:
-    """Decide a statement at a point, its conditions aside; ``lhs``: a measured side. None if 2048 bits do not."""
+    """Decide a statement at a point, without its conditions.
+
+    ``lhs`` is a measured left side. Return None if 2048 bits do not suffice.
+    """
     compiled = compile_statement(statement)
     env = values(point)
     resolving = compiled.at(env)

@@ -1,12 +1,12 @@
-"""The numbers that formulas evaluate to, and a meter of the work that evaluating them takes.
+"""The numbers that formulas evaluate to, and a meter for the work of evaluating them.
 
-Numbers are exact rationals while that is possible, balls otherwise. Outside this package a rational is a
+Numbers are exact rationals if possible, and balls otherwise. Outside this package a rational is a
 :class:`fractions.Fraction`; inside it is flint's ``fmpq``, which is ten times faster. A ball (``flint.arb``) is an
 interval that certainly contains the true value.
 
 Work is counted in parts of formulas, so that a limit means the same everywhere. A limit in seconds would give other
-results on another machine. A part of a formula takes about a microsecond. What is cached is charged as if it were
-computed, for what a process computed before must not change a result either.
+results on another machine. A part of a formula takes about a microsecond. A cached result is charged as if it were
+computed, so that results do not depend on earlier computations of the process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EXACT_BITS_PER_BIT: Final = 64
 
 
 class EvaluationError(ArithmeticError):
-    """A formula has no value at a point, or none that we can enclose."""
+    """A formula has no value at a point, or no value that the evaluator can enclose."""
 
 
 class DomainError(EvaluationError):
@@ -41,7 +41,7 @@ class UndecidedError(EvaluationError):
 
 
 class UnsupportedError(EvaluationError):
-    """The value exists, perhaps, but we know no certain way to it (an unknown series, too many terms)."""
+    """The value may exist, but no rigorous method for it is implemented (an unknown series, too many terms)."""
 
 
 class Datum:
@@ -49,9 +49,9 @@ class Datum:
 
 
 class working_precision:  # noqa: N801  reads as a verb at its uses: with working_precision(bits)
-    """Round balls to some bits inside the block."""
+    """Context manager that sets the precision of balls in bits."""
 
-    # A class, for a generator made a context manager takes four times as long, and searches enter 10^5 blocks.
+    # This is a class because a ``contextmanager`` generator takes four times as long, and searches enter 10^5 blocks.
     __slots__ = ("before", "bits")
 
     def __init__(self, bits: int) -> None:
@@ -66,12 +66,12 @@ class working_precision:  # noqa: N801  reads as a verb at its uses: with workin
 
 
 def exact_limit() -> int:
-    """Size in bits above which a rational is rounded to a ball; it grows with the working precision."""
+    """Return the size in bits above which a rational is rounded to a ball; it grows with the working precision."""
     return EXACT_BITS_PER_BIT * int(ctx.prec)
 
 
 def to_value(number: Fraction | int | fmpq | arb) -> Value:
-    """Convert a number from outside to the package's own type, without rounding."""
+    """Convert a number to ``fmpq`` or ``arb`` without rounding."""
     if isinstance(number, (fmpq, arb)):
         return number
     if isinstance(number, (int, Fraction)):
@@ -80,7 +80,7 @@ def to_value(number: Fraction | int | fmpq | arb) -> Value:
 
 
 def to_exact(value: Value) -> Exact:
-    """Convert back: a rational becomes a Fraction, a ball stays one."""
+    """Convert an ``fmpq`` to a Fraction. A ball is returned unchanged."""
     return to_fraction(value) if isinstance(value, fmpq) else value
 
 
@@ -95,12 +95,12 @@ def to_ball(value: Value) -> arb:
 
 
 def ball(number: Fraction | int | fmpq | arb) -> arb:
-    """Enclose a number from outside in a ball of the working precision."""
+    """Convert any supported number to a ball of the working precision."""
     return to_ball(to_value(number))
 
 
 def nearest_float(value: Exact) -> float:
-    """Round a number to a float, a ball at its midpoint."""
+    """Return the nearest float of a number, or of the midpoint of a ball."""
     return float(value.mid()) if isinstance(value, arb) else float(value)
 
 
@@ -113,12 +113,12 @@ def power(base: Fraction, exponent: int, most_bits: int = 1024) -> Value:
 
 
 def is_integer(value: Value) -> bool:
-    """Whether the value is an exact integer."""
+    """Test whether the value is an exact integer."""
     return isinstance(value, fmpq) and value.q == 1
 
 
 def compare(left: Value, relation: str, right: Value) -> bool | None:
-    """Decide a relation between two values; None if the balls overlap in a way that leaves it open."""
+    """Decide a relation between two values. Return None if the balls overlap such that it is undecided."""
     if relation == "<=":
         return True if left <= right else (False if left > right else None)
     if relation == ">=":
@@ -135,7 +135,7 @@ def compare(left: Value, relation: str, right: Value) -> bool | None:
 
 
 def conjunction(answers: Iterable[bool | None]) -> bool | None:
-    """Join answers by "and", where None is undecided."""
+    """Return the conjunction of answers, of which None means undecided."""
     undecided = False
     for answer in answers:
         if answer is False:
@@ -148,25 +148,25 @@ T = TypeVar("T")
 
 UNLIMITED = 10**12
 
-_meters: list[Meter] = []  # those that are open, the outermost first
+_meters: list[Meter] = []  # open meters, the outermost first
 
 
 class WorkLimitError(UnsupportedError):
-    """The value exists, perhaps, but to compute it takes more work than is left."""
+    """The value may exist, but its computation takes more work than is left."""
 
 
 class Meter:
-    """Work that is left of a limit."""
+    """A limit of work, and how much of it is left."""
 
-    opened = 0  # how many were opened in this process: what is kept of neighbouring values begins anew with each
+    opened = 0  # number of meters opened in this process; a new one invalidates cached neighbouring values
 
     def __init__(self, limit: int) -> None:
         self.left = limit
-        self.paid = set[tuple[object, ...]]()  # what was computed in the block: to use it again there is free
+        self.paid = set[tuple[object, ...]]()  # results charged in this block; reusing them in it is free
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Count the work inside the block; more than is left of any open meter is a WorkLimitError."""
+        """Count the work inside the block. Work beyond what is left of any open meter raises a WorkLimitError."""
         _meters.append(self)
         Meter.opened += 1
         try:
@@ -176,7 +176,7 @@ class Meter:
 
 
 def spend(parts: int) -> None:
-    """Take work from all open meters before it is done."""
+    """Charge work to all open meters before it is done."""
     for meter in _meters:
         if parts > meter.left:
             raise WorkLimitError(f"a value that takes {parts} steps, where {max(meter.left, 0)} are left.")
@@ -189,9 +189,9 @@ _MOST_CHARGED = 1024
 
 
 def charged(function: Callable[..., T], *arguments: object) -> T:
-    """Compute under all open meters, and charge the same work again where a result is used inside of another meter.
+    """Compute a result and cache it. A cached result is charged as if it were computed, once per innermost meter.
 
-    Arguments without a hash, such as balls that are not exact, are computed anew.
+    Results are not cached for arguments without a hash, such as inexact balls.
     """
     key = (function, *arguments)
     try:
@@ -215,7 +215,7 @@ def charged(function: Callable[..., T], *arguments: object) -> T:
 
 
 def counted(compute: Callable[[], T]) -> tuple[T, int]:
-    """Compute a value apart from all open meters, and how much work it took: to be spent each time it is used."""
+    """Compute a value outside all open meters. Return it with the work it took, which callers spend at each use."""
     outer = _meters[:]
     meter = Meter(UNLIMITED)
     _meters[:] = [meter]

@@ -1,30 +1,32 @@
 """The normal law, exact privacy curves of noise, and conversions between notions of privacy, as balls.
 
-No claim needs code for the normal law and the curves of Gaussian noise. The conversions from Renyi and
-zero-concentrated bounds to (epsilon, delta) are the best closed ones (Canonne, Kamath and Steinke 2020, proposition 12;
-Balle et al. 2020): what holds for every mechanism with the bound. Those of zero-concentrated bounds take the best
-order, exactly.
+They are functions of the formula language, so that no claim needs code of its own for them. The conversions from Renyi
+and zero-concentrated bounds to (epsilon, delta) are the best closed forms (Canonne, Kamath and Steinke 2020,
+proposition 12; Balle et al. 2020). They hold for every mechanism with the bound. The conversions of zero-concentrated
+bounds use the exact best order.
 
-**Laplace noise, and binomial noise on a query.** The hockey-stick divergence of neighbours is the larger one of both
-directions: added or removed, the query moves up or down by the same amount.
+**Laplace noise, and binomial noise on a query.** The divergence of neighbours is the larger of the hockey-stick
+divergences in the two directions. An added or removed example moves the query up or down by the same amount.
 
-**Gaussian noise on a sampled sum where one example is replaced.** Each example adds to the sum a vector in a ball of
-radius C, and the noise has deviation 1 in every coordinate.
+**Gaussian noise on a sampled sum where one example is replaced.** Each example adds a vector of norm at most C to the
+sum, and the noise has deviation 1 in every coordinate.
 
 **A batch of m of n examples, q = m/n, without replacement.** ``dpverify.privacy.batches`` shows that for c >= 1 the
 hockey-stick divergence of neighbours is at most that of A = (1-q) N(0, 1) + q N(2C, 1) from N(0, 1), in either order,
-and which data reach it.
+and which data attain it.
 
-**Each example with probability q (Poisson).** Given which others are drawn, their sum is s and the laws are
-(1-q) N(s, 1) + q N(s+u, 1) and (1-q) N(s, 1) + q N(s+v, 1), with the old and the new vector u and v. The divergence is
-jointly convex, so at most its largest value at one s, say 0; all others 0 reach it. With the likelihood ratios L_u and
-L_v to N(0, 1) it is E f(L_u, L_v), f(a, b) = ((1-q)(1-c) + q a - c q b)_+, whose mixed derivative is not positive. L_u
-and L_v are exponentials of jointly Gaussian numbers of variances |u|^2, |v|^2 and covariance <u, v>, so E f falls with
-the covariance (Plackett's identity): opposite vectors are the worst. On a line with u >= 0 >= v the ratio of the laws
-rises with x, so the divergence is the largest over t of P(X > t) - c Q(X > t), each of which rises with u and falls
-with v: u = C, v = -C is the worst. It is the same in the other order, by reflection.
+**Each example with probability q (Poisson).** Condition on the other examples that are drawn; let s be their sum. The
+laws are (1-q) N(s, 1) + q N(s+u, 1) and (1-q) N(s, 1) + q N(s+v, 1), with the old vector u and the new vector v. The
+divergence is jointly convex, so it is at most its largest value for one s. This value does not depend on s, so take s =
+0. The bound is attained if all other vectors are 0. With the likelihood ratios L_u and L_v to N(0, 1) the divergence is
+E f(L_u, L_v), f(a, b) = ((1-q)(1-c) + q a - c q b)_+. The mixed derivative of f is not positive. L_u and L_v are
+exponentials of jointly Gaussian numbers of variances |u|^2, |v|^2 and covariance <u, v>. So E f decreases with the
+covariance (Plackett's identity), and opposite vectors are the worst case. On a line with u >= 0 >= v the ratio of the
+laws increases with x, so the divergence is the maximum over t of P(X > t) - c Q(X > t). For each t this difference
+increases with u and decreases with v, so u = C, v = -C is the worst case. The other order has the same divergence, by
+reflection.
 
-The worst t is where the ratio is c: with y = exp(C t) and g = exp(-C^2/2) it solves
+At the worst t the ratio is c: with y = exp(C t) and g = exp(-C^2/2) it solves
 q g y^2 - (1-q)(c-1) y - c q g = 0.
 """
 
@@ -41,20 +43,21 @@ from dpverify.symbolic.exact.roots import Falling, changes_sign, falls_to
 
 
 def normal_cdf(x: Value) -> Value:
-    """Probability that a standard normal number is at most x."""
+    """Return the probability that a standard normal number is at most x."""
     return (-to_ball(x) / arb(2).sqrt()).erfc() / 2
 
 
 def gaussian_delta(epsilon: Value, mu: Value) -> Value:
-    """Smallest delta at epsilon of Gaussian noise of deviation 1 on a query of sensitivity mu."""
+    """Return the smallest delta at epsilon of Gaussian noise of deviation 1 on a query of sensitivity mu."""
     return sampled_gaussian_delta(epsilon, ONE, mu)
 
 
 def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
-    """The same where each example is in the query with probability q, and one is added or removed.
+    """Return the smallest delta at epsilon of Gaussian noise under Poisson sampling, with one example added or removed.
 
-    The larger of both orders: with P the mixture of N(0, 1) and, with weight q, N(mu, 1), the integral of the positive
-    part of P - exp(epsilon) N(0, 1), and of N(0, 1) - exp(epsilon) P. Each is positive on one side of one point.
+    Each example is in the query with probability q. Let P be the mixture of N(0, 1) and, with weight q, N(mu, 1). Delta
+    is the larger of two integrals: of the positive part of P - exp(epsilon) N(0, 1), and of the positive part of N(0,
+    1) - exp(epsilon) P. Each difference is positive on one side of one point.
     """
     check_sampled(epsilon, q, mu)
     weight, shift, factor = to_ball(q), to_ball(mu), to_ball(epsilon).exp()
@@ -73,18 +76,18 @@ def sampled_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
 
 
 def removed_delta(factor: arb, weight: arb, shift: arb) -> arb:
-    """Integral of the positive part of P - factor N(0, 1), for a factor of at least 1."""
+    """Return the integral of the positive part of P - factor N(0, 1), for a factor of at least 1."""
     at = _where((factor - 1 + weight) / weight, shift)
     return (1 - weight - factor) * normal_cdf(-at) + weight * normal_cdf(shift - at)
 
 
 def _where(ratio: arb, shift: arb) -> arb:
-    """The point at which N(shift, 1) is so many times N(0, 1)."""
+    """Return the point at which the density of N(shift, 1) is ``ratio`` times that of N(0, 1)."""
     return ratio.log() / shift + shift / 2
 
 
 def check_sampled(epsilon: Value, q: Value, mu: Value) -> None:
-    """Refuse what no sampled curve is defined for."""
+    """Raise an error unless the arguments are in the domain of the sampled curves."""
     need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
     need("mu > 0", mu > 0, mu <= 0, mu)
     need("q > 0", q > 0, q <= 0, q)
@@ -92,17 +95,17 @@ def check_sampled(epsilon: Value, q: Value, mu: Value) -> None:
 
 
 def gaussian_epsilon(delta: Value, mu: Value) -> Value:
-    """Smallest epsilon, at least 0, at which Gaussian noise of deviation 1 on sensitivity mu has at most this delta."""
+    """Return the smallest epsilon >= 0 at which :func:`gaussian_delta` is at most delta."""
     return sampled_gaussian_epsilon(delta, ONE, mu)
 
 
 def sampled_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
-    """The same where each example is in the query with probability q, and one is added or removed."""
+    """Return the smallest epsilon >= 0 at which :func:`sampled_gaussian_delta` is at most delta."""
     return least_epsilon(lambda epsilon: to_ball(sampled_gaussian_delta(epsilon, q, mu)), delta)
 
 
 def least_epsilon(curve: Falling, delta: Value) -> Value:
-    """Smallest epsilon, at least 0, at which a falling curve is at most delta."""
+    """Return the smallest epsilon >= 0 at which a decreasing curve is at most delta."""
     need("delta > 0", delta > 0, delta <= 0, delta)
     level = to_ball(delta)
     zero = arb(0)
@@ -115,7 +118,7 @@ def least_epsilon(curve: Falling, delta: Value) -> Value:
 
 
 def need(rule: str, is_satisfied: bool, fails: bool, value: Value) -> None:
-    """Refuse what is outside of its range; where a ball holds both, more bits must tell."""
+    """Raise a DomainError if the value is out of range, and an UndecidedError if its ball does not decide this."""
     if fails:
         raise DomainError(f"a privacy curve or conversion needs {rule}, got {value}.")
     if not is_satisfied:
@@ -126,9 +129,11 @@ _PARTS_OF_A_TERM = 16
 
 
 def laplace_delta(epsilon: Value, mu: Value) -> Value:
-    """Smallest delta at epsilon of Laplace noise; mu: sensitivity divided by the scale of the noise.
+    """Return the smallest delta at epsilon of Laplace noise.
 
-    The loss is at most mu; for epsilon < mu the divergence is ``1 - exp((epsilon - mu)/2)``, in both directions.
+    ``mu`` is the sensitivity divided by the scale of the noise.
+
+    The privacy loss is at most mu. For epsilon < mu the divergence is ``1 - exp((epsilon - mu)/2)`` in both directions.
     """
     _check_epsilon(epsilon)
     need("mu > 0", mu > 0, mu <= 0, mu)
@@ -138,9 +143,9 @@ def laplace_delta(epsilon: Value, mu: Value) -> Value:
 
 
 def binomial_delta(epsilon: Value, n: Value, p: Value, shift: Value) -> Value:
-    """Smallest delta at epsilon of a count that changes by ``shift``, with n coins of probability p added to it.
+    """Return the smallest delta at epsilon of a count that changes by ``shift``, with Binomial(n, p) noise added to it.
 
-    The masses follow from each other by ``(n - i)/(i + 1)*p/(1 - p)``; the sums run over all values of both laws.
+    Successive masses have the ratio ``(n - i)/(i + 1)*p/(1 - p)``. The sums include all values of both laws.
     """
     _check_epsilon(epsilon)
     coins = elementary.as_int("binomial_delta", "n", n)
@@ -170,13 +175,19 @@ def _check_epsilon(epsilon: Value) -> None:
 
 
 def batch_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
-    """Smallest delta at epsilon of a batch that is the part q of the data; mu is 2C: what replacing changes at most."""
+    """Return the smallest delta at epsilon of a batch that is the fraction q of the data.
+
+    ``mu`` is 2C, the largest change of the sum if one example is replaced.
+    """
     check_sampled(epsilon, q, mu)
     return removed_delta(to_ball(epsilon).exp(), to_ball(q), to_ball(mu))
 
 
 def replaced_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
-    """Smallest delta at epsilon where each example is drawn with probability q; mu is C: what one adds at most."""
+    """Return the smallest delta at epsilon if each example is drawn with probability q and one is replaced.
+
+    ``mu`` is C, the largest norm of an example's vector.
+    """
     check_sampled(epsilon, q, mu)
     part = to_ball(q)
     shift = to_ball(mu)
@@ -189,12 +200,12 @@ def replaced_gaussian_delta(epsilon: Value, q: Value, mu: Value) -> Value:
 
 
 def batch_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
-    """Smallest epsilon, at least 0, at which :func:`batch_gaussian_delta` is at most delta."""
+    """Return the smallest epsilon >= 0 at which :func:`batch_gaussian_delta` is at most delta."""
     return least_epsilon(_of(batch_gaussian_delta, q, mu), delta)
 
 
 def replaced_gaussian_epsilon(delta: Value, q: Value, mu: Value) -> Value:
-    """Smallest epsilon, at least 0, at which :func:`replaced_gaussian_delta` is at most delta."""
+    """Return the smallest epsilon >= 0 at which :func:`replaced_gaussian_delta` is at most delta."""
     return least_epsilon(_of(replaced_gaussian_delta, q, mu), delta)
 
 
@@ -203,9 +214,9 @@ def _of(curve: Callable[[Value, Value, Value], Value], q: Value, mu: Value) -> C
 
 
 def renyi_delta(epsilon: Value, z: Value, r: Value) -> Value:
-    """Delta at epsilon of what has a Renyi divergence of at most r at the order z: ``exp((z-1)(r-e)) (1-1/z)^z/(z-1)``.
+    """Return the delta at epsilon that a Renyi divergence of at most r at the order z implies.
 
-    At most 1.
+    It is the lesser of 1 and ``exp((z-1)(r-e)) (1-1/z)^z/(z-1)``.
     """
     _check_bound(z, r)
     order = to_ball(z)
@@ -214,7 +225,7 @@ def renyi_delta(epsilon: Value, z: Value, r: Value) -> Value:
 
 
 def renyi_epsilon(delta: Value, z: Value, r: Value) -> Value:
-    """Epsilon at delta of the same, at least 0."""
+    """Return the epsilon >= 0 at delta that a Renyi divergence of at most r at the order z implies."""
     _check_bound(z, r)
     need("delta > 0", delta > 0, delta <= 0, delta)
     order = to_ball(z)
@@ -223,19 +234,20 @@ def renyi_epsilon(delta: Value, z: Value, r: Value) -> Value:
 
 
 def zcdp_delta(epsilon: Value, rho: Value) -> Value:
-    """Delta at epsilon of what has a Renyi divergence of at most ``rho*z`` at every order z: the least of all orders.
+    """Return the delta at epsilon that a Renyi divergence of at most ``rho*z`` at every order z implies.
 
-    The logarithm of :func:`renyi_delta` is convex in the order, with the slope that is 0 at the best one.
+    It is the minimum of :func:`renyi_delta` over all orders. The logarithm of that function is convex in the order, so
+    its slope is 0 at the best order.
     """
     need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
     need("rho > 0", rho > 0, rho <= 0, rho)
     rate, room = to_ball(rho), to_ball(epsilon)
 
     def slope(log_x: arb) -> arb:
-        return room - log_x + log_x.exp().log1p() - rate * (2 * log_x.exp() + 1)  # turned: it falls
+        return room - log_x + log_x.exp().log1p() - rate * (2 * log_x.exp() + 1)  # negated, so it decreases
 
-    # The order is 1 + x, and x is looked for by its logarithm: for a large rho it is about exp(-rho). At its ends the
-    # slope is at least room + 1, and at most log(2) - 1.
+    # The order is 1 + x. The search is for log(x), since x is about exp(-rho) for a large rho. The slope is at least
+    # room + 1 at the left end, and at most log(2) - 1 at the right end.
     best = changes_sign(slope, -room - 2 - 3 * rate, ((room + 1) / (2 * rate)).log().max(arb(0)))
     middle = best.mid()
     ends = best.exp()
@@ -246,10 +258,11 @@ def zcdp_delta(epsilon: Value, rho: Value) -> Value:
 
 
 def zcdp_epsilon(delta: Value, rho: Value) -> Value:
-    """Epsilon at delta of the same: the least of :func:`renyi_epsilon` at all orders, at least 0.
+    """Return the epsilon >= 0 at delta that a Renyi divergence of at most ``rho*z`` at every order z implies.
 
-    At the order 1 + x its slope is ``rho - (log(1/delta) - log(1+x))/x^2``, which is 0 once. As 0 < log(1+x) < x, that
-    is between the x at which ``rho*x^2 + x`` and ``rho*x^2`` are log(1/delta).
+    It is the minimum of :func:`renyi_epsilon` over all orders. At the order 1 + x the slope is
+    ``rho - (log(1/delta) - log(1+x))/x^2``, which has one zero. As 0 < log(1+x) < x, the zero is between the x at which
+    ``rho*x^2 + x`` is log(1/delta) and the x at which ``rho*x^2`` is.
     """
     need("delta > 0", delta > 0, delta <= 0, delta)
     need("delta < 1", delta < 1, delta >= 1, delta)
@@ -267,10 +280,11 @@ def zcdp_epsilon(delta: Value, rho: Value) -> Value:
 
 
 def sampled_gaussian_renyi(z: Value, q: Value, mu: Value) -> Value:
-    """Renyi divergence of a whole order z of Gaussian noise under Poisson sampling, one example added or removed.
+    """Return the Renyi divergence of an integer order z of Gaussian noise under Poisson sampling.
 
-    ``log(sum_k C(z, k) (1-q)^(z-k) q^k exp(mu^2 k (k-1)/2)) / (z-1)``, of both directions the larger one (Mironov,
-    Talwar and Zhang 2019, section 3.3).
+    One example is added or removed. The divergence is
+    ``log(sum_k C(z, k) (1-q)^(z-k) q^k exp(mu^2 k (k-1)/2)) / (z-1)``, the larger of both directions (Mironov, Talwar
+    and Zhang 2019, section 3.3).
     """
     order = elementary.as_int("sampled_gaussian_renyi", "z", z)
     need("z > 1", order > 1, order <= 1, z)

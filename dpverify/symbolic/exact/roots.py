@@ -1,4 +1,4 @@
-"""Where a falling function reaches a level, as a ball: found by trial, and certain by the signs on both sides."""
+"""Balls around the points at which decreasing functions reach a level. The signs on both sides prove them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _ROUGH_BITS = 64
 
 
 def falls_to(function: Falling, level: arb, low: arb) -> arb:
-    """Ball around the point at which a falling function is equal to a level, which it is above at ``low``."""
+    """Return a ball around the point at which a decreasing function equals a level.
+
+    The function is above it at ``low``.
+    """
     gap = arb(1)
     for _ in range(_MOST_DOUBLINGS):
         if function((low + gap).mid()) < level:
@@ -27,9 +30,9 @@ def falls_to(function: Falling, level: arb, low: arb) -> arb:
 
 
 def changes_sign(function: Falling, low: arb, high: arb) -> arb:
-    """Ball around the zero of a falling function that is positive at ``low`` and negative at ``high``.
+    """Return a ball around the zero of a decreasing function that is positive at ``low`` and negative at ``high``.
 
-    By halves with few bits, as a sign that is certain is certain with any number of them, and then by secants.
+    Bisection with few bits comes first, since a sign that is certain at few bits is certain. Secant steps follow.
     """
     left = low.mid()
     right = high.mid()
@@ -58,7 +61,7 @@ def changes_sign(function: Falling, low: arb, high: arb) -> arb:
 
 
 def _near(function: Falling, level: arb, left: arb, right: arb) -> arb:
-    """A point where the function is nearly at its level: by secants of its logarithm, and halves."""
+    """Return a point where the function is nearly at its level, by secant steps on its logarithm and by bisection."""
 
     def height(x: arb) -> arb:
         return (function(x) / level).log().mid()

@@ -1,10 +1,10 @@
-"""Infinite sums whose terms have no constant ratio: their first terms, and a certain bound of all that follow.
+"""Infinite sums whose terms have no constant ratio: the first terms are added, and all later terms are enclosed.
 
-From some index on, either the ratio of neighbouring terms is below 1, or the terms are powers of the index times a
+From some index on, either the ratio of successive terms is below 1, or the terms are powers of the index times a
 function that Taylor's theorem encloses.
 
-The growth of the terms with their index ``i`` decides which. With ``u = 1/i`` a term is
-``i**power * shape(u) * exp(exponent(i)) * rest(i)``, where the ratio of neighbours of ``rest`` is
+The growth of the terms with their index ``i`` decides which case applies. With ``u = 1/i`` a term is
+``i**power * shape(u) * exp(exponent(i)) * rest(i)``, where the ratio of successive values of ``rest`` is
 ``u**-degree * ratio(u)``.
 """
 
@@ -35,13 +35,13 @@ class TermGrowth:
 
     power: Formula = ZERO
     shape: Formula = ONE  # in u
-    exponent: Polynomial | None = None  # None: 0
+    exponent: Polynomial | None = None  # None means 0
     degree: int = 0
     ratio: Formula = ONE  # in u
 
 
 def growth(node: Formula, index: str) -> TermGrowth | None:
-    """Return how a formula grows with an index, None where this is not known."""
+    """Return how a formula grows with an index, or None if this is not known."""
     if index not in free_names(node):
         return TermGrowth(shape=node)
     coefficients = polynomial(node, index)
@@ -73,7 +73,7 @@ def growth(node: Formula, index: str) -> TermGrowth | None:
 
 
 def polynomial(node: Formula, index: str) -> Polynomial | None:
-    """Return the coefficients of a formula that is visibly a polynomial in the index, None for any other."""
+    """Return the coefficients of a formula that is syntactically a polynomial in the index, otherwise None."""
     if index not in free_names(node):
         return {0: node}
     match node:
@@ -118,7 +118,7 @@ def _multiplied(first: Polynomial, second: Polynomial) -> Polynomial:
 
 
 def _times(left: Formula, right: Formula) -> Formula:
-    """Return a product, without a factor 1, and of two numbers their product."""
+    """Return a product. A factor 1 is dropped, and two numbers are multiplied."""
     match left, right:
         case Num(value), Num(other):
             return Num(value * other)
@@ -137,7 +137,7 @@ def step_of(coefficients: Polynomial) -> Polynomial:
 
 
 def in_u(coefficients: Polynomial) -> Formula:
-    """Return P(i)/i**m with its degree m, as a formula in u."""
+    """Return P(i)/i**m as a formula in u, where m is the degree of P."""
     top = max(coefficients)
     result: Formula = ZERO
     for degree, value in coefficients.items():
@@ -162,7 +162,10 @@ def _product(left: TermGrowth | None, right: TermGrowth | None) -> TermGrowth | 
 
 
 def _power(inner: TermGrowth, exponent: Formula) -> TermGrowth | None:
-    """Raise to a power without the index. A ratio that is not 1 may be negative: it needs a whole exponent."""
+    """Return the growth of a power whose exponent does not contain the index.
+
+    A ratio that is not 1 may be negative, so it needs an integer exponent.
+    """
     whole = isinstance(exponent, Num) and exponent.value.denominator == 1
     if inner.ratio != ONE and not whole:
         return None
@@ -176,7 +179,10 @@ def _power(inner: TermGrowth, exponent: Formula) -> TermGrowth | None:
 
 
 def _exponential(base: Formula, exponents: Polynomial | None) -> TermGrowth | None:
-    """Return the growth of a power of a base without the index, which may be negative if the exponent is affine."""
+    """Return the growth of a power whose base does not contain the index.
+
+    The base may be negative if the exponent is affine.
+    """
     if exponents is None:
         return None
     if max(exponents) > 1:
@@ -185,7 +191,7 @@ def _exponential(base: Formula, exponents: Polynomial | None) -> TermGrowth | No
 
 
 def _gamma(argument: Polynomial | None) -> TermGrowth | None:
-    """Return the growth of the Gamma function of ``a*i + b`` with a whole number a: its ratio is a product."""
+    """Return the growth of the Gamma function of ``a*i + b`` with an integer a; its ratio is a product."""
     if argument is None or max(argument) > 1 or not isinstance(argument[1], Num):
         return None
     slope = argument[1].value
@@ -197,18 +203,18 @@ def _gamma(argument: Polynomial | None) -> TermGrowth | None:
     return TermGrowth(degree=int(slope), ratio=ratio)
 
 
-FIRST = 16  # fewest terms that are added up
+FIRST = 16  # least number of terms that are added
 MOST_TERMS = 2**17
-MOST_OF_POWERS = 2**12  # more of them hardly narrow the bound
+MOST_OF_POWERS = 2**12  # more terms hardly narrow the bound
 MOST_WITHOUT_BOUND = 2**14
 ENOUGH_BITS = 64
-ORDER = 8  # of Taylor's theorem
+ORDER = 8  # order of the Taylor expansion
 
 Expansion: TypeAlias = Callable[[Env, arb_series], arb_series]
 
 
 class Series:
-    """An infinite sum, as a function of the values of its letters and of its first index."""
+    """An infinite sum as a function of the values of its symbols and of its first index."""
 
     def __init__(self, node: Formula, index: str, terms: TermGrowth, compiled: Callable[[Formula], Closure]) -> None:
         self.index = index
@@ -217,14 +223,14 @@ class Series:
         self.degree = terms.degree
         self.is_power = terms.ratio == ONE and not terms.exponent and terms.degree == 0
         step = step_of(terms.exponent or {0: ZERO})
-        self.order = max(step, default=0)  # of the exponent of a ratio, in i
+        self.order = max(step, default=0)  # degree in i of the exponent of a ratio
         self.power, self.shape, self.ratio, self.rate = map(
             compiled, (terms.power, terms.shape, terms.ratio, in_u(step) if step else ZERO)
         )
         self.expansion = expansion_of(terms.shape, compiled) if self.is_power else None
 
     def __call__(self, env: Env, first: int) -> Value:
-        """Add up terms until the bound of the others is small next to them, or there are too many."""
+        """Add terms until the enclosure of the tail is narrow enough, or until a limit of terms is reached."""
         total = arb(0)
         start = first
         end = max(FIRST, 2 ** max(first, 1).bit_length())
@@ -254,8 +260,8 @@ class Series:
         return enclosure
 
     def _tail(self, env: Env, start: int) -> arb:
-        """Enclose the sum of all terms from an index on, a power of 2."""
-        u = arb(fmpq(1, 2 * start), fmpq(1, 2 * start))  # all 1/i
+        """Enclose the sum of all terms from ``start`` on, which is a power of 2."""
+        u = arb(fmpq(1, 2 * start), fmpq(1, 2 * start))  # contains all 1/i
         power = self.power(env)
         shape = to_ball(_at(env, self.shape, u))
         if self.expansion is not None:
@@ -270,7 +276,7 @@ class Series:
         return first * (1 + arb(0, bound / (1 - bound)))
 
     def _tail_of_powers(self, env: Env, power: Value, shape: arb, start: int, u: arb) -> arb:
-        """Enclose a sum of ``i**power * shape(1/i)`` by Taylor's theorem: each power of 1/i has a zeta function."""
+        """Enclose a sum of ``i**power * shape(1/i)`` by Taylor's theorem: sums of powers of 1/i are zeta values."""
         if power >= -1 and (shape > 0 or shape < 0):
             return OO if shape > 0 else -OO
         if not power < -1:
@@ -284,7 +290,7 @@ class Series:
         return total
 
     def _ratio_of_terms(self, env: Env, u: arb, start: int, power: Value, shape: arb) -> arb:
-        """Enclose the ratios of all neighbouring terms from an index on."""
+        """Enclose the ratios of all successive terms from an index on."""
         if self.degree > 0:
             raise UndecidedError("its terms grow")
         following = to_ball(_at(env, self.shape, u / (1 + u)))
@@ -311,13 +317,13 @@ def _variable(u: arb) -> arb_series:
 
 
 def coefficients(series: arb_series) -> list[arb]:
-    """Return all coefficients of an expansion: zeros at the end are not stored."""
+    """Return all coefficients of an expansion, including the trailing zeros that flint does not store."""
     known = series.coeffs()
     return [*known, *[arb(0)] * (ORDER + 1 - len(known))]
 
 
 def expansion_of(node: Formula, compiled: Callable[[Formula], Closure]) -> Expansion:
-    """Return the Taylor expansion of a shape, as a function of the values of its letters and of the variable u."""
+    """Return the Taylor expansion of a shape as a function of the values of its symbols and of the variable u."""
     if U not in free_names(node):
         value = compiled(node)
         return lambda env, u: arb_series([to_ball(value(env))], ORDER + 1)

@@ -1,4 +1,4 @@
-"""Sums, in closed form where neighbours have a constant ratio, as in ``(1 - alpha)**(N*i + 1)``, or term by term."""
+"""Sums: in closed form if successive terms have a constant ratio, as in ``(1 - alpha)**(N*i + 1)``, or term by term."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _FEW_TERMS = 24
 
 
 def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Closure | None, parts: int = 1) -> Value:
-    """Sum of ``body``, a formula of so many parts, over the integers from lo to hi; 0 when hi < lo."""
+    """Return the sum of ``body`` over the integers from lo to hi, 0 if hi < lo.
+
+    ``parts`` is the size of the formula.
+    """
     count = hi - lo + 1
     if count <= 0:
         return ZERO
@@ -52,7 +55,7 @@ def finite_sum(env: Env, body: Closure, index: str, lo: int, hi: int, ratio: Clo
 
 
 def term(env: Env, body: Closure, index: str, i: int) -> Value:
-    """Summand at one index."""
+    """Return the summand at one index."""
     outer = env.get(index)
     env[index] = fmpq(i)
     try:
@@ -78,7 +81,10 @@ def _closed_form(env: Env, body: Closure, index: str, lo: int, count: int, ratio
 
 
 def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
-    """Sum of a geometric series from lo on: first term / (1 - ratio); +-oo for a ratio from 1 on, unless that is 0."""
+    """Return the sum of a geometric series from lo on.
+
+    It is first term / (1 - ratio), and +-oo for a ratio of at least 1, unless the first term is 0.
+    """
     first = term(env, body, index, lo)
     if first == 0:
         return _series_from_zero(env, body, index, lo, ratio)
@@ -97,7 +103,7 @@ def geometric_series(env: Env, body: Closure, index: str, lo: int, ratio: Closur
 
 
 def _series_from_zero(env: Env, body: Closure, index: str, lo: int, ratio: Closure) -> Value:
-    """Sum of a series whose first term is 0: every term is, unless the ratio itself is not defined."""
+    """Return 0, the sum of a geometric series whose first term is 0. Raise an error if the ratio is not defined."""
     ratio(env)
     if term(env, body, index, lo + 1) == 0:
         return ZERO
@@ -105,7 +111,7 @@ def _series_from_zero(env: Env, body: Closure, index: str, lo: int, ratio: Closu
 
 
 def constant_ratio(node: Formula, index: str) -> Formula | None:
-    """Ratio of successive terms, where the summand shows that it is constant.
+    """Return the ratio of successive terms if the form of the summand shows that it is constant, otherwise None.
 
     A zero base needs a positive slope: the ratio is then 0, which with ``0**0 = 1`` is right from the second term on.
     """
@@ -139,7 +145,10 @@ def _ratio_of_power(base: Formula, exponent: Formula, index: str) -> Formula | N
 
 
 def distributed(node: Formula, index: str) -> Formula | None:
-    """Multiply out one term of constant ratio times a sum (more might blow up); None where there is no such product."""
+    """Multiply a sum by one factor of constant ratio, and return None if there is no such product.
+
+    Only one product is expanded, since the formula might become too large otherwise.
+    """
     match node:
         case Bin("*", factor, Bin("+" | "-" as op, a, b)) if constant_ratio(factor, index) is not None:
             return Bin(op, Bin("*", factor, a), Bin("*", factor, b))
@@ -150,7 +159,7 @@ def distributed(node: Formula, index: str) -> Formula | None:
 
 
 def slope(node: Formula, index: str) -> Formula | None:
-    """Coefficient of the index in a formula that is visibly affine in it; None in any other."""
+    """Return the coefficient of the index in a formula that is syntactically affine in it, otherwise None."""
     if index not in free_names(node):
         return Num(Fraction(0))
     match node:

@@ -1,1 +1,1 @@
-"""The words of derivations: formula trees as sympy expressions, ranges of letters, and data such as norms."""
+"""Expressions of derivations: formula trees in sympy, ranges of variables, and functions such as norms."""

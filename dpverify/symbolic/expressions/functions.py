@@ -1,7 +1,7 @@
 """Functions that derivations use and sympy lacks: log2, bits, popcounts, binomials; moments, norms and inner products.
 
-Norms, inner products and moments are named scalars here: their arguments are symbols that stand for vectors and random
-variables, and nothing is known of them but what the catalogue's rules say.
+Norms, inner products and moments are uninterpreted scalars. Their arguments are symbols for vectors and random
+variables. The only facts about them are the rules of the catalogue.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Log2(sympy.Function):  # type: ignore[misc]  # sympy ships no types
 
 
 class Bit(sympy.Function):  # type: ignore[misc]  # sympy ships no types
-    """Bit i of the integer s: ``Bit(s, i)``, for i at least 0."""
+    """``Bit(s, i)`` is bit i of the integer s, for i >= 0."""
 
     nargs: ClassVar[int] = 2
     is_integer = True
@@ -75,7 +75,7 @@ class Bit(sympy.Function):  # type: ignore[misc]  # sympy ships no types
 
 
 class PopCount(sympy.Function):  # type: ignore[misc]  # sympy ships no types
-    """Number of ones in the binary expansion of an integer, at least 0."""
+    """Number of ones in the binary expansion of a nonnegative integer."""
 
     nargs: ClassVar[int] = 1
     is_integer = True
@@ -91,7 +91,10 @@ class PopCount(sympy.Function):  # type: ignore[misc]  # sympy ships no types
 
 
 class Binomial(sympy.Function):  # type: ignore[misc]  # sympy ships no types
-    """``Binomial(n, k)`` is the number of ways to choose k of n; nothing is worked out but by rules."""
+    """``Binomial(n, k)`` is the number of ways to choose k of n elements.
+
+    It is not evaluated; only rules apply to it.
+    """
 
     nargs: ClassVar[int] = 2
     is_integer = True

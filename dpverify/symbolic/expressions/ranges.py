@@ -1,8 +1,8 @@
-"""What the variables of a derivation are: numbers of a range, vectors, random variables, set bits, or functions.
+"""Declarations of a derivation's variables: numbers in a range, vectors, random variables, set bits, or functions.
 
-Each has a value at a sample point, computed exactly from the numbers drawn before it; rules ask for the declaration:
-Jensen may be used for any random variable, the law of a Gaussian norm only for one that is declared to be that. A
-function of integers is any function, or one that a formula computes.
+A declaration draws a value at a sample point, computed exactly from the numbers drawn before it. Rules test the
+declaration: Jensen applies to any random variable, but the law of a Gaussian norm applies only to a variable that is
+declared as a Gaussian norm. A function of integers is arbitrary or computed by a formula.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from dpverify.symbolic.expressions.translation import compile_expr
 
 
 class Declared(Protocol):
-    """What a variable that is not a number must offer."""
+    """Interface of the declaration of a variable that is not a number."""
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Any:
-        """Value at a sample point whose earlier variables are set."""
+        """Draw a value at a sample point whose earlier variables are set."""
 
 
 class Vector(Datum):
@@ -77,21 +77,21 @@ class Vector(Datum):
 class AnyVector:
     """Declares a symbol to be an arbitrary vector, or an arbitrary random variable with finite moments."""
 
-    length: int = 3  # entries of the sample vectors. All vectors of a derivation that are added must have the same.
+    length: int = 3  # number of entries of a sample vector; vectors that are added must have the same length
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
-        """Draw small rational entries, zeros and repetitions among them."""
+        """Draw small rational entries, which include zeros and repetitions."""
         return Vector(tuple(fmpq(rng.randint(-6, 6), rng.choice((1, 1, 2, 7))) for _ in range(self.length)))
 
 
 @dataclass(frozen=True)
 class BoundedVector(AnyVector):
-    """An arbitrary random variable whose values are at most a bound."""
+    """Declares a symbol to be an arbitrary random variable whose absolute value is at most a bound."""
 
-    bound: Any = S.One  # at least 0; may use the numbers that are declared before
+    bound: Any = S.One  # at least 0; may use numbers that are declared earlier
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Vector:
-        """Draw as the base does, and shrink to the bound."""
+        """Draw a vector as ``AnyVector`` does, and scale it down to the bound."""
         drawn = super().draw(rng, point)
         value = compile_expr(self.bound)(dict(numbers_of(point)), 64)
         bound = fmpq(int((value * 2**40).floor().unique_fmpz() or 0), 2**40) if isinstance(value, arb) else value
@@ -106,15 +106,15 @@ class _GaussianNormValue(Datum):
         self.point = point
 
     def norm(self) -> Value:
-        """Not a number: the norm is random."""
+        """Raise a DomainError, since the norm is random."""
         raise DomainError("a random norm has moments, no value.")
 
     def inner(self, other: Any) -> Value:
-        """Not a number either."""
+        """Raise a DomainError, since a random norm has no inner product."""
         raise DomainError("a random norm has no inner product.")
 
     def moment(self, order: Value) -> Value:
-        """``(2*v)**(p/2) * Gamma((d + p)/2) / Gamma(d/2)``, and ``d*v`` exactly for p = 2."""
+        """Return ``(2*v)**(p/2) * Gamma((d + p)/2) / Gamma(d/2)``, and exactly ``d*v`` for p = 2."""
         v: Value = self.variance(dict(self.point), int(ctx.prec))
         if order == 2:
             return v * self.dimension
@@ -132,7 +132,7 @@ class GaussianNorm:
     variance: Any  # variance of each coordinate, at least 0
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
-        """Take the law at the point; nothing is random about its moments."""
+        """Return the law for the parameters at the point. Its moments are not random."""
         env = numbers_of(point)
         dimension = compile_expr(self.dimension)(dict(env), 64)
         return _GaussianNormValue(dimension, compile_expr(self.variance), env)
@@ -157,20 +157,20 @@ class SetBits:
     of: Any  # the integer, at least 0
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
-        """Read the positions off the integer at the point."""
+        """Return the positions of the set bits of the integer at the point."""
         value = elementary.as_int("SetBits", "of", compile_expr(self.of)(dict(numbers_of(point)), 64))
         return _Positions(tuple(i for i in range(value.bit_length()) if value >> i & 1), value)
 
 
 def numbers_of(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy a point with its numbers as flint rationals or balls."""
+    """Return a copy of a point with its numbers converted to flint rationals or balls."""
     return {
         name: to_value(value) if isinstance(value, (Fraction, int, arb)) else value for name, value in point.items()
     }
 
 
 def shown(value: Any) -> str:
-    """Write the value of a variable for a message."""
+    """Format the value of a variable for a message."""
     if isinstance(value, (fmpq, arb)):
         return str(to_exact(value))
     if isinstance(value, Vector):
@@ -183,12 +183,15 @@ _TRIES_PER_POINT = 60
 
 @dataclass(frozen=True)
 class Range:
-    """An interval of reals or integers. Points are drawn from it; proofs rest on assumptions and never use it."""
+    """An interval of reals or integers from which points are drawn.
+
+    Proofs use the assumptions of symbols, never the range.
+    """
 
     kind: Literal["real", "integer"]  # ``real`` or ``integer``
-    lo: Any  # ends; an expression may use variables that are declared before
+    lo: Any  # ends; an expression may use variables that are declared earlier
     hi: Any
-    open_lo: bool = False  # whether an end is left out (reals only)
+    open_lo: bool = False  # whether the end is excluded (reals only)
     open_hi: bool = False
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Fraction:
@@ -219,15 +222,15 @@ class Range:
 
 @dataclass(frozen=True)
 class FromPremises(Range):
-    """A number of which only premises speak: drawn up to the least of the bounds that they have on it."""
+    """A number that only the premises constrain. It is drawn up to the least bound that the premises give for it."""
 
     kind: Literal["real", "integer"] = "real"
     lo: Any = 0
-    hi: Any = 0  # where no bound is known
+    hi: Any = 0  # used if no bound is known
     bounds: tuple[tuple[Any, Any], ...] = ()  # a bound, and a test of whether it applies at a point
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Fraction:
-        """Draw as from a range."""
+        """Draw from the range up to the least bound that applies at the point."""
         env = numbers_of(point)
         ends = [_end(bound, point, upwards=False) for bound, applies in self.bounds if _holds(applies, env)]
         least = _end(self.lo, point, upwards=True)
@@ -248,7 +251,7 @@ def _integer(rng: Random, lo: int, hi: int) -> int:
 
 
 def _end(end: Any, point: Mapping[str, Any], *, upwards: bool) -> Fraction:
-    """Value of an end; an irrational one is rounded into the range, by less than a billionth of itself."""
+    """Return the value of an end. An irrational value is rounded into the range, with a relative error below 1e-9."""
     if isinstance(end, int | Fraction):
         return Fraction(end)
     value = compile_expr(end)(numbers_of(point), 64)
@@ -261,12 +264,12 @@ def _end(end: Any, point: Mapping[str, Any], *, upwards: bool) -> Fraction:
 
 
 def real(lo: Any, hi: Any, *, open_lo: bool = False, open_hi: bool = False) -> Range:
-    """Range of reals, closed unless said otherwise; see :class:`Range`."""
+    """Return a range of reals, closed by default; see :class:`Range`."""
     return Range("real", lo, hi, open_lo, open_hi)
 
 
 def integer(lo: Any, hi: Any) -> Range:
-    """Range of integers, both ends included; see :class:`Range`."""
+    """Return a range of integers that includes both ends; see :class:`Range`."""
     return Range("integer", lo, hi)
 
 
@@ -274,7 +277,7 @@ Variable = Range | Declared
 
 
 class Points:
-    """Rational points of a domain at which all conditions are True, the same for the same seed."""
+    """Rational points of a domain that satisfy all conditions. The seed determines the points."""
 
     def __init__(
         self, variables: Mapping[str, Variable], conditions: Iterable[Any], count: int, seed: int | str
@@ -295,7 +298,7 @@ class Points:
 
     @property
     def enough(self) -> bool:
-        """Whether as many points were found as were wanted."""
+        """Whether the requested number of points was found."""
         return len(self.found) >= self.wanted
 
 
@@ -308,12 +311,12 @@ def _holds(test: Any, env: Mapping[str, Value]) -> bool:
 
 @dataclass(frozen=True)
 class AnyFunction:
-    """Declares a function symbol to be any function of whole numbers; it has a value everywhere."""
+    """Declares a function symbol to be an arbitrary function of integers, defined everywhere."""
 
     arity: int = 1
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
-        """Draw small rationals, the same ones for the same arguments."""
+        """Return a function with small rational values that are equal for equal arguments."""
         return _Drawn(rng.random())
 
 
@@ -328,10 +331,10 @@ class _Drawn(Datum):
 
 @dataclass(frozen=True)
 class FunctionOf:
-    """Declares a function symbol to have the values of a formula, which may apply the function itself."""
+    """Declares a function symbol to have the values of a formula, which may apply the function recursively."""
 
     name: str
-    parameters: tuple[Any, ...]  # symbols for the whole arguments
+    parameters: tuple[Any, ...]  # symbols for the integer arguments
     value: Any
 
     @property
@@ -340,7 +343,7 @@ class FunctionOf:
         return len(self.parameters)
 
     def draw(self, rng: Random, point: Mapping[str, Any]) -> Datum:
-        """Take the numbers and functions of the point that are drawn before it."""
+        """Return the function. It uses the numbers and functions of the point that are drawn before it."""
         return _Computed(self, numbers_of(point))
 
 

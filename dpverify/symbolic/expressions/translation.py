@@ -1,7 +1,8 @@
-"""Formula trees to sympy and back.
+"""Conversion of formula trees to sympy expressions and back.
 
-To sympy: assumptions come from the domains; empty sums, log2, bits and remainders need care of our own. From sympy:
-one evaluator serves both, so functions that no printed formula has get names that begin with ``#``.
+To sympy: the assumptions of symbols come from their domains. Empty sums, log2, bits and remainders need special care.
+From sympy: printed formulas and sympy expressions share one evaluator. Functions that no printed formula contains get
+names that begin with ``#``.
 """
 
 from __future__ import annotations
@@ -89,9 +90,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) -> Any:
-    """Build a formula's sympy expression; ``symbols``: what free names become. Unknown functions stay undefined.
+    """Build a formula's sympy expression. ``symbols`` maps its free names. Unknown functions stay undefined.
 
-    ``guards``: sums that may be over no integers are 0 there even for sympy; derivations read them so in any case.
+    With ``guards``, a sum that may be empty becomes a Piecewise that is 0 if the sum is empty. Derivations treat empty
+    sums as 0 with or without guards.
     """
 
     def built(part: Formula, env: Mapping[str, Any] = symbols) -> Any:
@@ -114,7 +116,7 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
             function = FUNCTIONS.get(name) or sympy.Function(name, real=True)
             values = [built(arg) for arg in args]
             if function is sympy.Mod and values[1] == 0:
-                return sympy.zoo  # undefined like the quotient, where sympy.Mod raises
+                return sympy.zoo  # undefined like the quotient; sympy.Mod would raise
             return function(*values)
         case Infimum() | Supremum():
             raise ValueError(f"{to_text(node)}: proofs do not know {BINDERS[type(node)]}.")
@@ -132,7 +134,10 @@ def to_sympy(node: Formula, symbols: Mapping[str, Any], *, guards: bool = True) 
 
 
 def guarded_sum(body: Any, index: Any, lo: Any, hi: Any) -> Any:
-    """Sum that is 0 when ``hi < lo``: a Piecewise, unless ``hi >= lo - 1`` is known, where sympy agrees with us."""
+    """Return a sum that is 0 if ``hi < lo``.
+
+    It is a Piecewise unless ``hi >= lo - 1`` is known; then sympy's sum suffices.
+    """
     if hi == sympy.oo:
         return sympy.Sum(body, (index, lo, hi))
     length = hi - lo + 1
@@ -154,7 +159,7 @@ def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def symbol_for(name: str, kind: str, constraints: tuple[Compare, ...]) -> Any:
-    """Build a symbol with the assumptions that its domain gives by itself: its kind, and its sign if a bound has it."""
+    """Build a symbol whose assumptions follow from its domain: its kind, and its sign if a constant bound gives it."""
     if kind == "vector":
         return sympy.Symbol(name)
     assumptions = {"integer" if kind == "integer" else "real": True}
@@ -180,7 +185,10 @@ def _sign(op: str, bound: Formula) -> dict[str, bool]:
 
 
 def sympy_symbols(statement: Any) -> dict[str, Any]:
-    """Build a statement's symbols, by name, with assumptions from their domains; not those that ``let`` defines."""
+    """Build a statement's symbols by name, with assumptions from their domains.
+
+    Symbols that ``let`` defines are omitted.
+    """
     defined = {name for name, _ in statement.let}
     return {
         name: symbol_for(name, domain.kind, tuple(domain.constraints))
@@ -190,7 +198,7 @@ def sympy_symbols(statement: Any) -> dict[str, Any]:
 
 
 def sympy_definitions(statement: Any) -> dict[str, Any]:
-    """Build the symbols of a statement together with the expressions of the symbols that ``let`` defines."""
+    """Build the symbols of a statement, and the expressions of the symbols that ``let`` defines."""
     full = sympy_symbols(statement)
     for name, value in statement.let:
         full[name] = to_sympy(value, full)
@@ -198,9 +206,9 @@ def sympy_definitions(statement: Any) -> dict[str, Any]:
 
 
 def sympy_sides(statement: Any) -> tuple[Any, Any]:
-    """Build both sides of a statement, definitions substituted; None where there is none.
+    """Build both sides of a statement with definitions substituted. A missing side is None.
 
-    Where functions of the paper are applied, sums have no guards: only derivations look at them.
+    If the sides apply functions of the paper, sums have no guards: only derivations use such sides.
     """
     full = sympy_definitions(statement)
     sides = (statement.lhs, statement.rhs)
@@ -211,7 +219,7 @@ def sympy_sides(statement: Any) -> tuple[Any, Any]:
 
 
 def sympy_conditions(statement: Any) -> tuple[Any, ...]:
-    """Build a statement's domains and ``requires``, without what the assumptions of its symbols imply already."""
+    """Build the relations of a statement's domains and ``requires`` that its symbols' assumptions do not imply."""
     full = sympy_definitions(statement)
     constraints = [c for name in statement.domains for c in statement.domains[name].constraints]
     relations: dict[Any, None] = {}
@@ -236,7 +244,10 @@ _RELATIONS = {relation: op for op, relation in RELATIONS.items()}
 
 @lru_cache(maxsize=4096)
 def from_sympy(expr: Any) -> Formula:
-    """Convert a sympy expression of a derivation to a formula tree for the evaluator, in another shape than printed."""
+    """Convert a sympy expression of a derivation to a formula tree for the evaluator.
+
+    Its shape may differ from the printed one.
+    """
     if expr.is_Rational:
         return Num(Fraction(int(expr.p), int(expr.q)))
     if expr.is_Symbol:
@@ -293,7 +304,10 @@ def _structure(expr: Any) -> Formula:
 
 
 def index_name(symbol: Any) -> str:
-    """Name of a symbol in the tree; a Dummy's carries its number, so that two of one name stay apart."""
+    """Return the name of a symbol in the tree.
+
+    A Dummy's name contains its number, so that Dummies of equal names differ.
+    """
     return f"{symbol.name}#{symbol.dummy_index}" if isinstance(symbol, sympy.Dummy) else str(symbol.name)
 
 
@@ -309,7 +323,10 @@ def _piecewise(expr: Any) -> Formula:
 
 
 def gaussian_integral(expr: Any) -> Any:
-    """Integral of ``c*exp(-a*x**2 + b*x + e)``: ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``, defined where ``a > 0``."""
+    """Return the integral of ``c*exp(-a*x**2 + b*x + e)``.
+
+    It is ``c*sqrt(pi/a)*exp(e + b**2/(4*a))``, and defined if ``a > 0``.
+    """
     if len(expr.limits) != 1 or expr.limits[0][1:] != (-sympy.oo, sympy.oo):
         raise TypeError(f"cannot evaluate {expr!r}: only integrals over the real line are known.")
     x = expr.limits[0][0]
@@ -324,12 +341,12 @@ def gaussian_integral(expr: Any) -> Any:
 
 
 def evaluate_expr(expr: Any, point: Mapping[str, Any], *, precision: int = 256) -> Exact:
-    """Evaluate a sympy expression at a rational point, as ``evaluate``; 170 bits are 50 digits."""
+    """Evaluate a sympy expression at a rational point, like ``evaluate``. A precision of 170 bits gives 50 digits."""
     return evaluate(from_sympy(expr), point, precision=precision)
 
 
 @lru_cache(maxsize=20_000)
 def compile_expr(expr: Any) -> Callable[[Env, int], Value]:
-    """Compile a sympy expression to a function of the values by name and a precision in bits."""
+    """Compile a sympy expression to a function of named values and a precision in bits."""
     closure = compile_formula(from_sympy(expr))
     return lambda env, bits: run(closure, env, bits)

@@ -1,1 +1,1 @@
-"""Laws of outputs, pairs of them for neighbouring data, and certified divergences between them."""
+"""Probability laws of outputs, pairs of laws for neighbouring data sets, and certified divergences between laws."""

@@ -1,4 +1,4 @@
-"""Laws and pairs of neighbours from the numbers that a formula gives."""
+"""Constructors of laws and of pairs of laws from the numbers in a formula."""
 
 from __future__ import annotations
 
@@ -39,43 +39,43 @@ _PARTS_OF_AN_OUTCOME = 3000
 
 
 def laplace_law(mean: Value, scale: Value) -> Law:
-    """Laplace law."""
+    """Return a Laplace law."""
     check_positive("the scale of a law", scale)
     return line(Laplace(mean, scale))
 
 
 def normal_law(mean: Value, deviation: Value) -> Law:
-    """Normal law."""
+    """Return a normal law."""
     check_positive("the deviation of a law", deviation)
     return line(Normal(mean, deviation))
 
 
 def exponential_law(start: Value, scale: Value) -> Law:
-    """Exponential law from a start on."""
+    """Return an exponential law on the numbers above ``start``."""
     check_positive("the scale of a law", scale)
     return line(Exponential(start, scale))
 
 
 def uniform_law(low: Value, high: Value) -> Law:
-    """Uniform law."""
+    """Return a uniform law."""
     check_positive("the width of a uniform law", high - low)
     return line(Uniform(low, high))
 
 
 def discrete_normal_law(mean: Value, deviation: Value) -> Law:
-    """Discrete normal law around an integer."""
+    """Return a discrete normal law around an integer."""
     check_positive("the deviation of a law", deviation)
     return line(DiscreteNormal(fmpq(elementary.as_int("discrete_normal_law", "m", mean)), deviation))
 
 
 def discrete_laplace_law(mean: Value, scale: Value) -> Law:
-    """Discrete Laplace law around an integer."""
+    """Return a discrete Laplace law around an integer."""
     check_positive("the scale of a law", scale)
     return line(DiscreteLaplace(fmpq(elementary.as_int("discrete_laplace_law", "m", mean)), scale))
 
 
 def binomial_law(count: Value, chance: Value) -> Law:
-    """Binomial law."""
+    """Return a binomial law."""
     coins = elementary.as_int("binomial_law", "n", count)
     if coins < 0:
         raise DomainError(f"binomial_law needs n >= 0, got {coins}.")
@@ -85,7 +85,7 @@ def binomial_law(count: Value, chance: Value) -> Law:
 
 
 def _check_points(name: str, points: int) -> None:
-    """Refuse a law before its points fill the memory."""
+    """Raise a WorkLimitError for a law with too many points."""
     if points > law.MOST_POINTS:
         raise WorkLimitError(f"{name} has {points} points; at most {law.MOST_POINTS} are summed.")
 
@@ -105,7 +105,7 @@ def _binomial_masses(coins: int, chance: Value) -> list[Value]:
 
 
 def response_law(choices: Value, epsilon: Value, answer: Value) -> Law:
-    """Report of randomized response with k choices, 0 .. k - 1, on a true answer."""
+    """Return the law of the report of randomized response with k choices, 0 .. k - 1, on a true answer."""
     count = elementary.as_int("response_law", "k", choices)
     true_answer = elementary.as_int("response_law", "v", answer)
     if not 2 <= count <= law.MOST_POINTS or not 0 <= true_answer < count:
@@ -118,7 +118,7 @@ def response_law(choices: Value, epsilon: Value, answer: Value) -> Law:
 
 
 def finite_law(*weights: Value) -> Law:
-    """Law on 0, 1, 2, ... with probabilities proportional to these weights."""
+    """Return the law on 0, 1, 2, ... with probabilities proportional to the weights."""
     for weight in weights:
         if weight < 0:
             raise DomainError(f"a weight of finite_law must be at least 0, got {weight}.")
@@ -128,14 +128,14 @@ def finite_law(*weights: Value) -> Law:
 
 
 def point_law(place: Value) -> Law:
-    """Law of a number that is not random."""
+    """Return the law of a constant."""
     if not isinstance(place, fmpq):
         raise DomainError(f"point_law needs a fraction, got {place}.")
     return line(Finite((place,), (ONE,)))
 
 
 def shifted(base: Law, shift: Value) -> Law:
-    """Law of the number plus a shift."""
+    """Return the law of the number plus a shift."""
     shifted_law = as_line(base)
     if shifted_law.is_discrete and not isinstance(shift, fmpq):
         raise DomainError(f"a discrete law is shifted by a fraction, got {shift}.")
@@ -145,7 +145,7 @@ def shifted(base: Law, shift: Value) -> Law:
 
 
 def scaled(base: Law, factor: Value) -> Law:
-    """Law of the number times a factor above 0."""
+    """Return the law of the number times a factor above 0."""
     check_positive("the factor of scaled", factor)
     scaled_law = as_line(base)
     if scaled_law.is_discrete and not (scaled_law.is_finite and isinstance(factor, fmpq)):
@@ -154,7 +154,7 @@ def scaled(base: Law, factor: Value) -> Law:
 
 
 def repeated(base: Law, times: Value) -> Law:
-    """So many independent numbers with the same law."""
+    """Return the law of ``times`` independent numbers with the same law."""
     return law.repeated(base, _at_least_1("repeated", "k", times))
 
 
@@ -166,13 +166,19 @@ def _at_least_1(function: str, name: str, value: Value) -> int:
 
 
 def poisson_sampled(pair: LawPair, rate: Value) -> LawPair:
-    """Poisson sampling: the example takes part with a probability; the neighbours are with and without it."""
+    """Return the pair for Poisson sampling with a rate.
+
+    The neighbouring data sets are with the example and without it.
+    """
     check_probability("the rate of poisson_sampled", rate)
     return LawPair(law.mixture(rate, pair.first, pair.second), pair.second)
 
 
 def batch_sampled(pair: LawPair, size: Value, examples: Value) -> LawPair:
-    """A batch of b of n examples without replacement; one of them is replaced, all others are like its replacement."""
+    """Return the pair for a batch of b of n examples, drawn without replacement.
+
+    One example is replaced, and all others are equal to its replacement.
+    """
     whole = _at_least_1("batch_sampled", "n", examples)
     drawn = _at_least_1("batch_sampled", "b", size)
     if drawn > whole:
@@ -181,21 +187,22 @@ def batch_sampled(pair: LawPair, size: Value, examples: Value) -> LawPair:
 
 
 def self_composed(pair: LawPair, times: Value) -> LawPair:
-    """So many outputs of the mechanism on the same data."""
+    """Return the pair for ``times`` outputs of the mechanism on the same data."""
     count = _at_least_1("self_composed", "k", times)
     return LawPair(law.repeated(pair.first, count), law.repeated(pair.second, count))
 
 
 def joined(*pairs: LawPair) -> LawPair:
-    """The outputs of several mechanisms on the same data."""
+    """Return the pair for the outputs of several mechanisms on the same data."""
     return LawPair(law.product(*(p.first for p in pairs)), law.product(*(p.second for p in pairs)))
 
 
 def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
-    """Histogram of n reports, of which one is that of the pair and all others have another law.
+    """Return the pair for a histogram of n reports: one report has a law of the pair, all others have another law.
 
-    With R the law of the others, a histogram has ``sum of h_j*P(j)/R(j)`` over n times its probability under n reports
-    of R. Answers with equal ratios are counted together, as the sum does not tell them apart.
+    Let R be the law of the others. If the one report has the law P, a histogram h is ``(sum of h_j*P(j)/R(j))/n`` times
+    as probable as under n reports of R. Answers with equal ratios are counted together, since the sum does not
+    distinguish them.
     """
     count = _at_least_1("shuffled", "n", reports)
     masses = [as_line(report).atoms(0, 0) for report in (pair.first, pair.second, others)]
@@ -217,7 +224,7 @@ def shuffled(pair: LawPair, others: Law, reports: Value) -> LawPair:
 
 
 def _add_to_group(groups: list[tuple[Value, Value, Value]], first: Value, second: Value, other: Value) -> None:
-    """Count an answer together with those whose masses under the three laws are the same."""
+    """Merge an answer into the group with masses proportional to its own under the three laws, or start a group."""
     for i, (a, b, c) in enumerate(groups):
         times = c / other
         if _same_ratio(a, first, times) and _same_ratio(b, second, times):
@@ -241,7 +248,8 @@ def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair
     for chance, column in zip(chances, powers, strict=True):
         for i in range(1, count + 1):
             column.append(column[-1] * chance / i)
-    # (n - 1)!, as n! over the n of the formula; answers that were counted together have ratios within 2**-60
+    # This is (n - 1)!: the n! of the histogram over the n of the formula. The radius covers the ratios of merged
+    # answers, which agree within 2**-60.
     scale = arb(count).gamma() * arb(1, count * arb(2) ** -58)
 
     def extend(group: int, left: int, product: arb, sums: tuple[arb, arb]) -> None:
@@ -261,9 +269,10 @@ def _histograms(groups: list[tuple[Value, Value, Value]], count: int) -> LawPair
 
 
 def above_threshold_law(count: Value, low: Value, last: Value, threshold: Value, query: Value) -> Law:
-    """Which of k noisy answers is the first above a noisy threshold around 0: 1 .. k, or 0 for none.
+    """Return the law of the index of the first of k noisy answers above a noisy threshold around 0, or 0 for none.
 
-    All answers are ``low`` but the last one. Both noises are Laplace, with these scales; ``query`` may be 0.
+    All true answers except the last one are ``low``. Both noises are Laplace: ``threshold`` and ``query`` are their
+    scales, and ``query`` may be 0.
     """
     answers = _at_least_1("above_threshold_law", "k", count)
     _check_points("above_threshold_law", answers + 1)
@@ -287,7 +296,7 @@ def _without_query_noise(noise: Component, answers: int, low: arb, last: arb) ->
 
 
 def _with_query_noise(noise: Laplace, answers: int, low: Laplace, last: Laplace) -> list[Value]:
-    """Integrate the chances over the threshold t: ``F(t)**(j-1)*(1 - F(t))`` for the j-th answer, and so on."""
+    """Integrate the probabilities of the outcomes over the threshold t: ``F(t)**(j-1)*(1 - F(t))`` for answer j < k."""
     spend(_PARTS_OF_AN_OUTCOME * answers)
     kinks = sorted({arb(0).mid(), *(to_ball(kink).mid() for kink in (low.mean, last.mean))}, key=float)
     ends = noise.reach(BITS)
@@ -305,7 +314,7 @@ def _with_query_noise(noise: Laplace, answers: int, low: Laplace, last: Laplace)
 
 
 def _chance(outcome: int, answers: int, inside: arb, laws: tuple[Laplace, Laplace, Laplace], t: acb, _: bool) -> acb:
-    """Density of the threshold at t times the chance of an outcome, on the piece that holds ``inside``."""
+    """Return the threshold's density at t times the chance of an outcome, on the piece that contains ``inside``."""
     noise, low, last = laws
     density = noise.quadratic(inside)
     if density is None:
@@ -321,7 +330,7 @@ def _chance(outcome: int, answers: int, inside: arb, laws: tuple[Laplace, Laplac
 
 
 def _tails(noise: Laplace, inside: arb, t: acb) -> tuple[acb, acb]:
-    """Probabilities of at most t and of above t, on the piece that holds ``inside``, for a complex t."""
+    """Return the probabilities of at most t and of above t for a complex t, on the piece that contains ``inside``."""
     x = (t - acb(to_ball(noise.mean))) / acb(to_ball(noise.scale))
     if inside > noise.mean:
         tail = (-x).exp() / 2

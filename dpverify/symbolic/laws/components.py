@@ -16,37 +16,41 @@ _PARTS_OF_A_TERM = 4
 
 
 class LogDensity(NamedTuple):
-    """``a + b*x + c*x**2`` of a scale; of one scale the c are one number, and, on one side of straight ones, the b."""
+    """A log density ``a + b*x + c*x**2``.
+
+    Two log densities with the same scale and side have exactly the same c. If the side is not 0, they also have the
+    same b.
+    """
 
     a: arb
     b: Value
     c: Value
     scale: Value
-    side: int = 0  # of a straight one; 0 for a curved one
+    side: int = 0  # side of the kink for a straight line; 0 for a curve
 
     def at(self, x: arb) -> arb:
-        """Value at a point."""
+        """Return the value at a point."""
         return self.a + x * (self.b + x * self.c)
 
     def slope(self, x: arb) -> arb:
-        """Derivative at a point or over an interval."""
+        """Return the derivative at a point or over an interval."""
         return self.b + 2 * self.c * x
 
     def minus(self, other: LogDensity) -> LogDensity:
-        """Difference of two quadratics."""
+        """Return the difference of two quadratics."""
         is_parallel = self.side == other.side and same(self.scale, other.scale)
         c = ZERO if is_parallel else self.c - other.c
         b = ZERO if is_parallel and self.side else self.b - other.b
         return LogDensity(self.a - other.a, b, c, self.scale)
 
     def tilted(self, other: LogDensity, z: arb) -> LogDensity:
-        """``z`` times the quadratic plus ``1 - z`` times another one."""
+        """Return ``z`` times the quadratic plus ``1 - z`` times ``other``."""
         change = self.minus(other)
         return LogDensity(other.a + z * change.a, other.b + z * change.b, other.c + z * change.c, self.scale)
 
 
 def same(left: Value, right: Value) -> bool:
-    """Whether two values are certainly the same number: one object, or equal fractions."""
+    """Test whether two values are certainly the same number: the same object, or equal fractions."""
     return left is right or bool(left == right)
 
 
@@ -57,35 +61,35 @@ class Component:
     is_discrete: ClassVar[bool] = False
 
     def kinks(self) -> tuple[Value, ...]:
-        """Points at which the quadratic changes, the ends of the support among them."""
+        """Return the points at which the quadratic changes, including the ends of the support."""
         return ()
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """LogDensity of the piece that holds a point; None where the density is 0."""
+        """Return the log density on the piece that contains a point, or None if the density is 0 there."""
         raise NotImplementedError
 
     def below(self, x: arb) -> arb:
-        """Probability of at most x."""
+        """Return the probability of at most x."""
         raise NotImplementedError
 
     def above(self, x: arb) -> arb:
-        """Probability of at least x."""
+        """Return the probability of at least x."""
         raise NotImplementedError
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """Ends outside of which less than ``2**-bits`` of the probability lies on each side."""
+        """Return ends such that less than ``2**-bits`` of the probability is outside on each side."""
         raise NotImplementedError
 
     def moved(self, shift: Value) -> Component:
-        """Law of the number plus a shift."""
+        """Return the law of the number plus a shift."""
         raise NotImplementedError
 
     def stretched(self, factor: Value) -> Component:
-        """Law of the number times a factor above 0."""
+        """Return the law of the number times a factor above 0."""
         raise NotImplementedError
 
     def between(self, left: arb, right: arb) -> arb:
-        """Probability of an interval, from the tail on whose side it lies."""
+        """Return the probability of an interval, computed from the tail on its side."""
         if self.below(left) < 0.5:
             return self.below(right) - self.below(left)
         return self.above(left) - self.above(right)
@@ -99,29 +103,29 @@ class Normal(Component):
     deviation: Value
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """One piece."""
+        """Return the log density, a single quadratic."""
         c = -1 / (2 * self.deviation**2)
         constant = to_ball(c * self.mean**2) + (-c / arb.pi()).log() / 2
         return LogDensity(constant, -2 * c * self.mean, c, self.deviation)
 
     def below(self, x: arb) -> arb:
-        """By the error function."""
+        """Return the probability of at most x, by the error function."""
         return ((to_ball(self.mean) - x) / (to_ball(self.deviation) * arb(2).sqrt())).erfc() / 2
 
     def above(self, x: arb) -> arb:
-        """By the error function."""
+        """Return the probability of at least x, by the error function."""
         return ((x - to_ball(self.mean)) / (to_ball(self.deviation) * arb(2).sqrt())).erfc() / 2
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """As the tail is at most ``exp(-x**2/2)``."""
+        """Return the ends, by the bound ``exp(-x**2/2)`` on the tail."""
         return _around(self.mean, to_ball(self.deviation) * (2 * bits * arb.const_log2()).sqrt())
 
     def moved(self, shift: Value) -> Component:
-        """Another mean."""
+        """Return the law with the mean moved."""
         return Normal(self.mean + shift, self.deviation)
 
     def stretched(self, factor: Value) -> Component:
-        """Another mean and deviation."""
+        """Return the law with mean and deviation scaled."""
         return Normal(self.mean * factor, self.deviation * factor)
 
 
@@ -133,33 +137,33 @@ class Laplace(Component):
     scale: Value
 
     def kinks(self) -> tuple[Value, ...]:
-        """The mean."""
+        """Return the mean."""
         return (self.mean,)
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """Two pieces."""
+        """Return the log density, a straight line on each side of the mean."""
         side = 1 if x > self.mean else -1
         slope = -side / self.scale
         return LogDensity(-slope * self.mean - (2 * to_ball(self.scale)).log(), slope, ZERO, self.scale, side)
 
     def below(self, x: arb) -> arb:
-        """Half of an exponential below the mean."""
+        """Return the probability of at most x, half an exponential below the mean."""
         return _laplace_tail((to_ball(self.mean) - x) / to_ball(self.scale))
 
     def above(self, x: arb) -> arb:
-        """Half of an exponential above the mean."""
+        """Return the probability of at least x, half an exponential above the mean."""
         return _laplace_tail((x - to_ball(self.mean)) / to_ball(self.scale))
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """The tail is ``exp(-x)/2``."""
+        """Return the ends, by the tail ``exp(-x)/2``."""
         return _around(self.mean, to_ball(self.scale) * bits * arb.const_log2())
 
     def moved(self, shift: Value) -> Component:
-        """Another mean."""
+        """Return the law with the mean moved."""
         return Laplace(self.mean + shift, self.scale)
 
     def stretched(self, factor: Value) -> Component:
-        """Another mean and scale."""
+        """Return the law with mean and scale multiplied by a factor."""
         return Laplace(self.mean * factor, self.scale * factor)
 
 
@@ -171,35 +175,35 @@ class Exponential(Component):
     scale: Value
 
     def kinks(self) -> tuple[Value, ...]:
-        """The start."""
+        """Return the start."""
         return (self.start,)
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """Nothing below the start."""
+        """Return the log density above the start, and None below it."""
         if not x > self.start:
             return None
         slope = -1 / self.scale
         return LogDensity(-slope * self.start - to_ball(self.scale).log(), slope, ZERO, self.scale, 1)
 
     def below(self, x: arb) -> arb:
-        """Zero up to the start."""
+        """Return the probability of at most x, 0 up to the start."""
         return -(-_positive((x - to_ball(self.start)) / to_ball(self.scale))).expm1()
 
     def above(self, x: arb) -> arb:
-        """One up to the start."""
+        """Return the probability of at least x, 1 up to the start."""
         return (-_positive((x - to_ball(self.start)) / to_ball(self.scale))).exp()
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """From the start."""
+        """Return the start, and an end by the tail ``exp(-x)``."""
         start = to_ball(self.start)
         return start.lower(), (start + to_ball(self.scale) * bits * arb.const_log2()).upper()
 
     def moved(self, shift: Value) -> Component:
-        """Another start."""
+        """Return the law with the start moved."""
         return Exponential(self.start + shift, self.scale)
 
     def stretched(self, factor: Value) -> Component:
-        """Another start and scale."""
+        """Return the law with start and scale multiplied by a factor."""
         return Exponential(self.start * factor, self.scale * factor)
 
 
@@ -211,41 +215,41 @@ class Uniform(Component):
     high: Value
 
     def kinks(self) -> tuple[Value, ...]:
-        """The ends."""
+        """Return the two ends of the interval."""
         return (self.low, self.high)
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """A constant between the ends."""
+        """Return the constant log density between the ends, and None outside."""
         low = to_ball(self.low)
         high = to_ball(self.high)
         return LogDensity(-(high - low).log(), ZERO, ZERO, OO, 1) if low < x < high else None
 
     def below(self, x: arb) -> arb:
-        """Share of the interval below."""
+        """Return the fraction of the interval below x."""
         width = to_ball(self.high) - to_ball(self.low)
         return _positive((x - to_ball(self.low)) / width).min(arb(1))
 
     def above(self, x: arb) -> arb:
-        """Share of the interval above."""
+        """Return the fraction of the interval above x."""
         width = to_ball(self.high) - to_ball(self.low)
         return _positive((to_ball(self.high) - x) / width).min(arb(1))
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """The ends."""
+        """Return the two ends of the interval."""
         return to_ball(self.low).lower(), to_ball(self.high).upper()
 
     def moved(self, shift: Value) -> Component:
-        """Other ends."""
+        """Return the law with both ends moved."""
         return Uniform(self.low + shift, self.high + shift)
 
     def stretched(self, factor: Value) -> Component:
-        """Other ends."""
+        """Return the law with both ends multiplied by a factor."""
         return Uniform(self.low * factor, self.high * factor)
 
 
 @dataclass(frozen=True)
 class OnIntegers(Component):
-    """A law on the integers; its mass at i is that of its quadratic."""
+    """A law on the integers. Its mass at i is the exponential of its quadratic at i."""
 
     mean: fmpq  # an integer
     scale: Value
@@ -253,18 +257,18 @@ class OnIntegers(Component):
     is_discrete: ClassVar[bool] = True
 
     def kinks(self) -> tuple[Value, ...]:
-        """The mean."""
+        """Return the mean."""
         return (self.mean,)
 
     def mass(self, point: fmpq) -> Value:
-        """Probability of a point."""
+        """Return the probability of a point."""
         if (point - self.mean).q != 1:
             return ZERO
         quadratic = self.quadratic(arb(point))
         return ZERO if quadratic is None else quadratic.at(arb(point)).exp()
 
     def moved(self, shift: Value) -> Component:
-        """Another mean; the shift is an integer."""
+        """Return the law with the mean moved by an integer."""
         return type(self)(_exact(self.mean + shift), self.scale)
 
 
@@ -273,12 +277,12 @@ class DiscreteNormal(OnIntegers):
     """Mass proportional to ``exp(-(i - m)**2/(2*s**2))``."""
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """One piece."""
+        """Return the log mass, a single quadratic."""
         c = -1 / (2 * self.scale**2)
         return LogDensity(c * self.mean**2 - _theta(self.scale).log(), -2 * c * self.mean, c, self.scale)
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """As the tail from i on is at most that of a normal law from i - 1 on."""
+        """Return the ends. The tail from i on is at most that of a normal law from i - 1 on."""
         return _around(self.mean, to_ball(self.scale) * (2 * bits * arb.const_log2()).sqrt() + 2)
 
 
@@ -287,14 +291,14 @@ class DiscreteLaplace(OnIntegers):
     """Mass proportional to ``exp(-|i - m|/b)``."""
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """Two pieces."""
+        """Return the log mass, a straight line on each side of the mean."""
         side = 1 if x > self.mean else -1
         slope = -side / self.scale
         weight = (1 / (2 * to_ball(self.scale))).tanh().log()
         return LogDensity(weight - slope * self.mean, slope, ZERO, self.scale, side)
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """The tail is below ``exp(-i/b)``."""
+        """Return the ends, by the tail, which is below ``exp(-i/b)``."""
         return _around(self.mean, to_ball(self.scale) * bits * arb.const_log2() + 2)
 
 
@@ -308,32 +312,32 @@ class Finite(Component):
     is_discrete: ClassVar[bool] = True
 
     def kinks(self) -> tuple[Value, ...]:
-        """The largest point and the smallest: nothing lies beyond."""
+        """Return the smallest and the largest point, which are the ends of the support."""
         return (min(self.points), max(self.points))
 
     def quadratic(self, x: arb) -> LogDensity | None:
-        """Nothing outside of the points."""
+        """Return None, since no mass lies outside of the points."""
         return None
 
     def mass(self, point: fmpq) -> Value:
-        """Probability of a point."""
+        """Return the probability of a point."""
         return sum((m for p, m in zip(self.points, self.masses, strict=True) if p == point), start=ZERO)
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """The ends."""
+        """Return the smallest and the largest point."""
         return arb(min(self.points)).lower(), arb(max(self.points)).upper()
 
     def moved(self, shift: Value) -> Component:
-        """Other points."""
+        """Return the law with all points moved."""
         return Finite(tuple(_exact(point + shift) for point in self.points), self.masses)
 
     def stretched(self, factor: Value) -> Component:
-        """Other points."""
+        """Return the law with all points multiplied by a factor."""
         return Finite(tuple(_exact(point * factor) for point in self.points), self.masses)
 
 
 def _theta(scale: Value) -> arb:
-    """Sum of ``exp(-i**2/(2*s**2))`` over all integers."""
+    """Return the sum of ``exp(-i**2/(2*s**2))`` over all integers."""
     bits = int(ctx.prec)
     return charged(_theta_sum, scale, bits)
 
@@ -351,12 +355,12 @@ def _theta_sum(scale: Value, bits: int) -> arb:
         term *= step
         step *= square
         total += term
-    tail = term * step / (1 - step)  # the ratio of neighbours falls
+    tail = term * step / (1 - step)  # the ratio of successive terms decreases
     return 1 + 2 * (total + tail * arb(0.5, 0.5))
 
 
 def _laplace_tail(x: arb) -> arb:
-    """Probability that a standard Laplace number is at least x."""
+    """Return the probability that a standard Laplace number is at least x."""
     if x > 0:
         return (-x).exp() / 2
     if x < 0:
@@ -371,7 +375,7 @@ def _exact(place: Value) -> fmpq:
 
 
 def whole(x: arb) -> int:
-    """The integer of an exact ball."""
+    """Return the integer of an exact ball."""
     value = x.unique_fmpz()
     if value is None:
         raise UndecidedError(f"the integer {x}.")

@@ -1,4 +1,4 @@
-"""Divergences between two laws, of one number or of several independent ones, as balls."""
+"""Divergences between two laws of one number or of several independent numbers, as balls."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells
 from dpverify.symbolic.laws.law import Law, LineLaw, paired
 from dpverify.symbolic.laws.losses import MOST_POINTS, Atom, Total, grid_width, total_of
 
-BITS = 128  # working precision of a divergence: more bits of the point do not change it
-_REACH = 72  # bits: of one loss of a composition, so much may lie outside
-_SAMPLES = 400  # points of a piece at which the loss is looked at to choose a grid
-_POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # points of the grid in a deviation, up to so many parts
+BITS = 128  # working precision of every divergence, whatever the precision of the caller
+_REACH = 72  # at most 2**-_REACH of the law of one loss lies outside on each side
+_SAMPLES = 400  # points of a piece at which the loss is evaluated to choose a grid
+_POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # (largest number of losses, grid points in a deviation of a loss)
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
 """Two laws, and how often they are compared."""
 
@@ -39,59 +39,59 @@ _MOST_ORDERS = 120
 
 
 def hockey_stick(first: Law, second: Law, epsilon: Value) -> Value:
-    """Largest ``P(S) - exp(epsilon)*Q(S)`` over all events S."""
+    """Return the largest ``P(S) - exp(epsilon)*Q(S)`` over all events S."""
     return _at_bits(_hockey_stick, first, second, epsilon)
 
 
 def renyi(first: Law, second: Law, order: Value) -> Value:
-    """Renyi divergence of an order above 1; those of independent numbers add up."""
+    """Return the Renyi divergence of an order above 1. The divergences of independent numbers add up."""
     return _at_bits(_renyi, first, second, order)
 
 
 def kl(first: Law, second: Law) -> Value:
-    """Kullback-Leibler divergence."""
+    """Return the Kullback-Leibler divergence."""
     return _at_bits(_sum_over_pairs, first, second, lines.kl)
 
 
 def max_divergence(first: Law, second: Law) -> Value:
-    """Largest ``log(P(S)/Q(S))`` over all events S."""
+    """Return the largest ``log(P(S)/Q(S))`` over all events S."""
     return _at_bits(_sum_over_pairs, first, second, lines.max_divergence)
 
 
 def total_variation(first: Law, second: Law) -> Value:
-    """Largest ``P(S) - Q(S)`` over all events S."""
+    """Return the largest ``P(S) - Q(S)`` over all events S."""
     return hockey_stick(first, second, arb(0))
 
 
 def zcdp(first: Law, second: Law) -> Value:
-    """Largest ``D_z/z`` over all orders z > 1."""
+    """Return the largest ``D_z/z`` over all orders z > 1."""
     return _at_bits(_zcdp, first, second)
 
 
 def privacy_delta(first: Law, second: Law, epsilon: Value) -> Value:
-    """Smallest delta at epsilon: the larger hockey-stick divergence of both directions."""
+    """Return the smallest delta at epsilon, the larger hockey-stick divergence of both directions."""
     need("epsilon >= 0", epsilon >= 0, epsilon < 0, epsilon)
     return _larger(hockey_stick(first, second, epsilon), hockey_stick(second, first, epsilon))
 
 
 def privacy_epsilon(first: Law, second: Law, delta: Value) -> Value:
-    """Smallest epsilon, at least 0, with at most this delta in both directions."""
+    """Return the smallest epsilon >= 0 with at most this delta in both directions."""
     need("delta > 0", delta > 0, delta <= 0, delta)
     return _larger(_at_bits(_epsilon, first, second, delta), _at_bits(_epsilon, second, first, delta))
 
 
 def privacy_renyi(first: Law, second: Law, order: Value) -> Value:
-    """The larger Renyi divergence of both directions."""
+    """Return the larger Renyi divergence of both directions."""
     return _larger(renyi(first, second, order), renyi(second, first, order))
 
 
 def privacy_zcdp(first: Law, second: Law) -> Value:
-    """The larger ``D_z/z`` of both directions, over all orders."""
+    """Return the largest ``D_z/z`` over both directions and all orders."""
     return _larger(zcdp(first, second), zcdp(second, first))
 
 
 def pure_epsilon(first: Law, second: Law) -> Value:
-    """Smallest epsilon with delta = 0; infinite where there is none."""
+    """Return the smallest epsilon with delta = 0, infinite if there is none."""
     return _larger(max_divergence(first, second), max_divergence(second, first))
 
 
@@ -100,7 +100,7 @@ def _larger(left: Value, right: Value) -> Value:
 
 
 def _at_bits(function: Callable[..., Value], *arguments: object) -> Value:
-    """Compute with a fixed number of bits, once for the same arguments."""
+    """Compute a value with ``BITS`` bits, once for the same arguments."""
     with working_precision(BITS):
         return charged(function, *arguments)
 
@@ -136,7 +136,10 @@ def _number(pairs: Sequence[Pair]) -> int:
 
 
 def _normal_mu(pairs: Sequence[Pair]) -> arb | None:
-    """Distance over deviation of a product of normal laws, as one normal law; None where it is none."""
+    """Return the distance over deviation of two normal laws that are equivalent to a product of pairs.
+
+    Return None if a pair does not consist of normal laws with the same deviation.
+    """
     total = arb(0)
     for first, second, times in pairs:
         left = lines.single(first)
@@ -187,7 +190,7 @@ def _compose(first: Law, second: Law) -> Total:
 
 
 def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:
-    """Losses of two laws with their probabilities, roughly."""
+    """Return approximate losses of two laws with their approximate probabilities."""
     if first.is_discrete:
         atoms, _ = _atoms(first, second, arb(1))
         distinct: dict[str, tuple[arb, float]] = {}
@@ -246,13 +249,13 @@ def _zcdp(first: Law, second: Law) -> Value:
 
 
 def _best_order(divergence: Callable[[arb], arb], largest: arb) -> arb:
-    """Largest ``D_z/z``: as (z-1) D_z is convex, it is below its chord between two orders."""
+    """Return the largest ``D_z/z``. Between two orders (z-1) D_z is below its chord, since it is convex."""
     if not largest.is_finite():
         raise UnsupportedError("the largest D_z/z of these laws is not known: their log ratio is not bounded.")
     if largest == 0:
         return arb(0)
     orders = [arb(1)]
-    values = [arb(0)]  # of (z - 1) D_z
+    values = [arb(0)]  # values of (z - 1) D_z
     best = arb(0)
     while not orders[-1] * best >= largest:
         z = 2 * orders[-1]
@@ -284,7 +287,7 @@ def _neighbours(orders: list[arb], values: list[arb]) -> list[tuple[arb, arb, ar
 
 
 def _under_chord(low: arb, at_low: arb, high: arb, at_high: arb) -> arb:
-    """Largest ``chord(z)/(z*(z-1))`` between two orders."""
+    """Return the largest ``chord(z)/(z*(z-1))`` between two orders."""
     slope = (at_high - at_low) / (high - low)
     if low == 1:
         return slope

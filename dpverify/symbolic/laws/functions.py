@@ -1,4 +1,4 @@
-"""Functions of laws that formulas may call, by name."""
+"""Functions on laws that formulas may call, by name."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Closure = Callable[[dict[str, Any]], Any]
 
 
 def delta_of(pair: LawPair, epsilon: Value) -> Value:
-    """Smallest delta at epsilon, in both directions."""
+    """Return the smallest delta at epsilon that holds in both directions."""
     return divergences.privacy_delta(pair.first, pair.second, epsilon)
 
 
 def epsilon_of(pair: LawPair, delta: Value) -> Value:
-    """Smallest epsilon, at least 0, at delta, in both directions."""
+    """Return the smallest epsilon >= 0 at delta that holds in both directions."""
     return divergences.privacy_epsilon(pair.first, pair.second, delta)
 
 
 def renyi_of(pair: LawPair, order: Value) -> Value:
-    """The larger Renyi divergence of both directions."""
+    """Return the larger Renyi divergence of both directions."""
     return divergences.privacy_renyi(pair.first, pair.second, order)
 
 
 def zcdp_of(pair: LawPair) -> Value:
-    """Smallest rho of zero-concentrated differential privacy."""
+    """Return the smallest rho of zero-concentrated differential privacy."""
     return divergences.privacy_zcdp(pair.first, pair.second)
 
 
 def pure_epsilon_of(pair: LawPair) -> Value:
-    """Smallest epsilon with delta = 0."""
+    """Return the smallest epsilon with delta = 0."""
     return divergences.pure_epsilon(pair.first, pair.second)
 
 
@@ -59,16 +59,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pure_epsilon_of": pure_epsilon_of,
 }
 
-_memos: list[dict[Formula, Any]] = []  # of the divergences and moments that are computed now, the outermost first
+_memos: list[dict[Formula, Any]] = []  # of the divergences and moments in progress, the outermost first
 
 
 def of_law(name: str) -> bool:
-    """Whether a function gives a law or a pair: its numbers are one object wherever they are written alike."""
+    """Test whether a function returns a law or a pair. Equal formulas in its arguments share one value object."""
     return name in SIGNATURES and SIGNATURES[name].value != "number"
 
 
 def shared(node: Formula, closure: Closure) -> Closure:
-    """Compute a number that laws of one divergence have in common once, so that its ball is one object in all."""
+    """Return a closure that computes a number once for all laws of a divergence, so that they share one ball."""
 
     def value(env: dict[str, Any]) -> Any:
         if not _memos:
@@ -82,7 +82,7 @@ def shared(node: Formula, closure: Closure) -> Closure:
 
 
 def sharing(function: Callable[..., Any], closures: tuple[Closure, ...]) -> Closure:
-    """Apply a divergence or a moment to laws whose numbers are shared."""
+    """Return a closure that applies a divergence or a moment to laws that share their numbers."""
 
     def value(env: dict[str, Any]) -> Any:
         _memos.append({})

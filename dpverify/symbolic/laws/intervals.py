@@ -1,7 +1,7 @@
-"""The log ratio of two laws on intervals, and their tails.
+"""The log ratio of two laws on intervals, and bounds on their tails.
 
-On an interval: where the log ratio of two continuous laws rises or falls, its range, and where it has a sign. Beyond
-the intervals and integers that are looked at, bounds hold for the remaining Renyi sum or integral.
+On an interval, these functions find where the log ratio of two continuous laws is monotone, its range, and its sign.
+Outside of the intervals and integers that are evaluated, they bound the remaining Renyi sum or integral.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from dpverify.symbolic.laws.components import LogDensity, whole
 from dpverify.symbolic.laws.law import LineLaw
 
 _PARTS_OF_A_VALUE = 15
-_SMALLEST = 48  # bits to which an interval is cut where a sign is not certain
-_FLAT = 90  # bits to which a ratio is equal to a level
+_SMALLEST = 48  # an interval of uncertain sign is cut to 2**-_SMALLEST of its piece
+_FLAT = 90  # a ratio within 2**-_FLAT of a level counts as equal to it
 _SECANTS = 60
 
 
 class RatioCell(NamedTuple):
-    """An interval with exact ends, and exact numbers between which the log ratio is on it."""
+    """An interval with exact ends, and exact bounds of the log ratio on it."""
 
     left: arb
     right: arb
-    lowest: arb = arb.neg_inf()  # infinite where the second density is 0
+    lowest: arb = arb.neg_inf()  # infinite if the second density is 0
     highest: arb = arb.pos_inf()
 
 
 @dataclass(frozen=True)
 class RatioPiece:
-    """An interval without a kink inside: the first density is above 0 on it."""
+    """An interval without kinks inside, on which the first density is positive."""
 
     left: arb
     right: arb
-    tops: Sequence[LogDensity]  # with the logarithms of their weights
+    tops: Sequence[LogDensity]  # terms of the first density, with the logarithms of their weights
     bottoms: Sequence[LogDensity]
 
     @cached_property
@@ -57,11 +57,11 @@ class RatioPiece:
         return [top.minus(bottom) for top in self.tops for bottom in self.bottoms]
 
     def log_density(self, x: arb) -> arb:
-        """Logarithm of the first density at an exact point."""
+        """Return the logarithm of the first density at an exact point."""
         return _log_sum([top.at(x) for top in self.tops])
 
     def at(self, x: arb) -> arb:
-        """Log ratio at an exact point."""
+        """Return the log ratio at an exact point."""
         spend(_PARTS_OF_A_VALUE)
         top = _log_sum([term.at(x) for term in self.relative_tops])
         if len(self.bottoms) == 1:
@@ -69,15 +69,16 @@ class RatioPiece:
         return top - _log_sum([term.at(x) for term in self.relative_bottoms])
 
     def slopes(self, left: arb, right: arb) -> tuple[arb, arb]:
-        """Numbers between which the derivative of the log ratio is on an interval.
+        """Return bounds of the derivative of the log ratio on an interval.
 
-        It is a mean of slopes of terms of the first density minus such a mean of the second: a mean of the differences,
-        which are straight lines, and exactly 0 for terms of one scale and side.
+        The derivative is a weighted mean of slopes of terms of the first density minus such a mean for the second
+        density. It is therefore a weighted mean of differences of slopes. Each difference is affine in x, and exactly 0
+        for straight terms of the same scale and side.
         """
         return _extremes([change.slope(x) for change in self.changes for x in (left, right)])
 
     def over(self, left: arb, right: arb) -> tuple[RatioCell, bool]:
-        """The cell of an interval, and whether the ratio rises or falls on all of it."""
+        """Return the cell of an interval, and whether the ratio is monotone on the interval."""
         slowest, fastest = self.slopes(left, right)
         if slowest >= 0 or fastest <= 0:
             return RatioCell(left, right, *_extremes([self.at(left), self.at(right)])), True
@@ -107,7 +108,7 @@ def _extremes(values: Sequence[arb]) -> tuple[arb, arb]:
 
 
 def pieces(first: LineLaw, second: LineLaw, low: arb, high: arb) -> Iterator[RatioPiece | RatioCell]:
-    """Cut an interval at all kinks: pieces, slivers around kinks that no ball hits, and cells without a ratio."""
+    """Yield the pieces of an interval between kinks, slivers around inexact kinks, and cells of infinite ratio."""
     kinks = sorted(map(to_ball, {*first.kinks(), *second.kinks()}), key=lambda ball: ball.mid())
     left = low
     for ball in kinks:
@@ -134,7 +135,7 @@ def _piece(first: LineLaw, second: LineLaw, left: arb, right: arb) -> Iterator[R
 
 
 def terms_at(law: LineLaw, inside: arb) -> list[LogDensity]:
-    """Quadratics of the components on the piece that holds a point, with the logarithms of their weights."""
+    """Return the log densities of components on the piece that contains a point, plus their log weights."""
     terms = []
     for weight, component in law.parts:
         quadratic = component.quadratic(inside)
@@ -144,7 +145,10 @@ def terms_at(law: LineLaw, inside: arb) -> list[LogDensity]:
 
 
 def signed_cells(piece: RatioPiece, level: arb) -> Iterator[RatioCell]:
-    """Cut a piece so that the log ratio is above the level, or below, on each cell, or the cell is tiny."""
+    """Yield cells of a piece on which the log ratio is above the level, below it, or nearly equal to it.
+
+    A cell on which this is not certain is tiny.
+    """
     width = (piece.right - piece.left) * arb(2) ** -_SMALLEST
     todo = [(piece.left, piece.right)]
     while todo:
@@ -163,7 +167,7 @@ def signed_cells(piece: RatioPiece, level: arb) -> Iterator[RatioCell]:
 
 
 def _around_root(piece: RatioPiece, level: arb, left: arb, right: arb) -> Iterator[RatioCell]:
-    """Cut a cell with opposite signs at its ends at the point where the ratio crosses the level."""
+    """Cut a cell with opposite signs at its ends around the point where the ratio crosses the level."""
     low = left
     high = right
     at_low = piece.at(low) - level
@@ -190,7 +194,7 @@ def _around_root(piece: RatioPiece, level: arb, left: arb, right: arb) -> Iterat
 
 
 def narrow_cells(piece: RatioPiece, step: arb) -> Iterator[RatioCell]:
-    """Cut a piece, from left to right, so that the log ratio changes by at most a step, or a 64th of it, on each."""
+    """Yield cells of a piece, from left to right, on which the log ratio varies by at most a step or 1/64 of itself."""
     width = (piece.right - piece.left) * arb(2) ** -_SMALLEST
     todo = [(piece.left, piece.right)]
     while todo:
@@ -204,13 +208,13 @@ def narrow_cells(piece: RatioPiece, step: arb) -> Iterator[RatioCell]:
         todo += [(middle, right), (left, middle)]
 
 
-REACH = 140  # bits: 2**-REACH of a law may lie outside on each side
-TAIL = 100  # bits of a Renyi sum or integral, which is at least 1, that may lie outside
-_WIDER = 40  # how often an interval is made twice as wide
+REACH = 140  # at most 2**-REACH of a law lies outside on each side
+TAIL = 100  # at most 2**-TAIL of a Renyi sum or integral, which is at least 1, lies outside
+_WIDER = 40  # largest number of times that an interval is doubled
 
 
 def joint(first: LineLaw, second: LineLaw) -> tuple[arb, arb]:
-    """An interval outside of which little of both laws lies, and no kink."""
+    """Return an interval that contains all kinks and all but a small part of both laws."""
     ends = [*first.reach(REACH), *second.reach(REACH)]
     low = min(ends[0], ends[2], key=lambda end: end.mid())
     high = max(ends[1], ends[3], key=lambda end: end.mid())
@@ -218,13 +222,13 @@ def joint(first: LineLaw, second: LineLaw) -> tuple[arb, arb]:
 
 
 def window(law: LineLaw) -> tuple[int, int]:
-    """Integers between which a discrete law is looked at."""
+    """Return the integers between which a discrete law is evaluated."""
     low, high = law.reach(REACH)
     return whole(low.floor()), whole(high.ceil())
 
 
 def ends(first: LineLaw, second: LineLaw, z: arb) -> tuple[int, int, arb]:
-    """Integers between which a Renyi sum is taken, and a ball around what lies outside."""
+    """Return the integers between which a Renyi sum is evaluated, and a ball around the remaining sum."""
     if first.is_finite:
         return (*window(first), arb(0))
     if second.is_finite:
@@ -239,7 +243,10 @@ def ends(first: LineLaw, second: LineLaw, z: arb) -> tuple[int, int, arb]:
 
 
 def widened(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int, width: arb) -> tuple[arb, arb]:
-    """Move an end outwards until the Renyi tail beyond is below ``2**-TAIL``; with a ball around that tail."""
+    """Move an end outwards until the Renyi tail beyond it is below ``2**-TAIL``.
+
+    Return it with a ball around that tail.
+    """
     place = end
     for _ in range(_WIDER):
         tail = _tail(first, second, z, place, side)
@@ -253,7 +260,7 @@ def widened(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int, width:
 
 
 def _tail(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int) -> arb | None:
-    """Bound the sum or integral of ``p**z*q**(1-z)`` beyond an end; None where nothing is known there.
+    """Bound the sum or integral of ``p**z*q**(1-z)`` beyond an end. Return None if no bound is known.
 
     With n components, ``p**z <= n**(z-1)*(sum of the powers of the terms)``, and q is at least each of its terms.
     """
@@ -278,7 +285,7 @@ def _tail(first: LineLaw, second: LineLaw, z: arb, end: arb, side: int) -> arb |
 
 
 def _geometric(exponent: LogDensity, end: arb, side: int, is_discrete: bool) -> arb | None:
-    """Bound the tail of the exponential of a concave quadratic by that of its tangent; infinite where it diverges."""
+    """Bound the tail of the exponential of a concave quadratic by that of its tangent; infinite if it diverges."""
     slope = side * exponent.slope(end)
     if exponent.c > 0:
         return OO
@@ -290,5 +297,5 @@ def _geometric(exponent: LogDensity, end: arb, side: int, is_discrete: bool) -> 
 
 
 def up_to(bound: arb) -> arb:
-    """A ball around the numbers from 0 to a bound."""
+    """Return a ball that contains the numbers from 0 to a bound."""
     return bound * arb(0.5, 0.5)

@@ -25,7 +25,7 @@ _PARTS_OF_A_POINT = 16
 
 
 class Law(Datum):
-    """Base of laws: of one number, or of several independent ones."""
+    """Base of the laws of one number or of several independent numbers."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class LineLaw(Law):
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the law has masses."""
+        """Whether the law has masses instead of a density."""
         return self.parts[0][1].is_discrete
 
     def kinks(self) -> list[Value]:
-        """Kinks of all components."""
+        """Return the kinks of all components."""
         return [kink for _, component in self.parts for kink in component.kinks()]
 
     def reach(self, bits: int) -> tuple[arb, arb]:
-        """Ends outside of which less than ``2**-bits`` lies on each side."""
+        """Return ends such that less than ``2**-bits`` of the probability is outside on each side."""
         ends = [component.reach(bits) for _, component in self.parts]
         low, high = ends[0]
         for left, right in ends[1:]:
@@ -53,15 +53,15 @@ class LineLaw(Law):
         return low, high
 
     def below(self, x: arb) -> arb:
-        """Probability of at most x, of a continuous law."""
+        """Return the probability of at most x under a continuous law."""
         return _total(to_ball(weight) * component.below(x) for weight, component in self.parts)
 
     def above(self, x: arb) -> arb:
-        """Probability of at least x, of a continuous law."""
+        """Return the probability of at least x under a continuous law."""
         return _total(to_ball(weight) * component.above(x) for weight, component in self.parts)
 
     def between(self, left: arb, right: arb) -> arb:
-        """Probability of an interval, of a continuous law."""
+        """Return the probability of an interval under a continuous law."""
         return _total(to_ball(weight) * component.between(left, right) for weight, component in self.parts)
 
     @property
@@ -70,7 +70,7 @@ class LineLaw(Law):
         return all(isinstance(component, Finite) for _, component in self.parts)
 
     def atoms(self, low: int, high: int) -> dict[fmpq, Value]:
-        """Masses of all finite components, and of the others between two integers."""
+        """Return all masses of the finite components, and the masses of other components between two integers."""
         masses: dict[fmpq, Value] = {}
         if not self.is_finite and high - low > MOST_POINTS:
             raise WorkLimitError(f"a law on the integers needs {high - low} points; at most {MOST_POINTS} are summed.")
@@ -88,32 +88,35 @@ class LineLaw(Law):
         return masses
 
     def map(self, change: str, by: Value) -> LineLaw:
-        """The law with each component ``moved`` or ``stretched``."""
+        """Return the law with each component ``moved`` or ``stretched``."""
         return LineLaw(tuple((weight, getattr(component, change)(by)) for weight, component in self.parts))
 
 
 @dataclass(frozen=True)
 class Product(Law):
-    """Independent numbers, each with how often it occurs."""
+    """The law of independent numbers: laws with their multiplicities."""
 
     factors: tuple[tuple[LineLaw, int], ...]
 
 
 @dataclass(frozen=True)
 class LawPair(Datum):
-    """The laws of a mechanism's output on two neighbouring data sets: with an example, and without it or another."""
+    """The laws of a mechanism's output on two neighbouring data sets.
+
+    One has an example, which is removed or replaced in the other.
+    """
 
     first: Law
     second: Law
 
 
 def line(component: Component) -> LineLaw:
-    """The law of one component."""
+    """Return the law of one component."""
     return LineLaw(((ONE, component),))
 
 
 def mixture(weight: Value, first: Law, second: Law) -> LineLaw:
-    """The first law with a probability, the second one otherwise."""
+    """Return the law that is the first law with probability ``weight``, and otherwise the second law."""
     check_probability("the weight of a mixture", weight)
     laws = as_line(first), as_line(second)
     if laws[0].is_discrete != laws[1].is_discrete:
@@ -132,7 +135,7 @@ def mixture(weight: Value, first: Law, second: Law) -> LineLaw:
 
 
 def as_line(law: Law) -> LineLaw:
-    """The law of one number; a product is refused."""
+    """Return the law of a single number. Raise a DomainError for a product."""
     if isinstance(law, LineLaw):
         return law
     if isinstance(law, Product) and len(law.factors) == 1 and law.factors[0][1] == 1:
@@ -141,22 +144,25 @@ def as_line(law: Law) -> LineLaw:
 
 
 def factors_of(law: Law) -> tuple[tuple[LineLaw, int], ...]:
-    """The independent numbers of a law."""
+    """Return the laws of the independent numbers of a law, with their multiplicities."""
     return law.factors if isinstance(law, Product) else ((as_line(law), 1),)
 
 
 def product(*laws: Law) -> Law:
-    """Independent numbers with these laws."""
+    """Return the law of independent numbers with these laws."""
     return Product(tuple(factor for law in laws for factor in factors_of(law)))
 
 
 def repeated(law: Law, times: int) -> Law:
-    """So many independent numbers with the same law."""
+    """Return the law of ``times`` independent numbers with the same law."""
     return Product(tuple((factor, count * times) for factor, count in factors_of(law)))
 
 
 def paired(first: Law, second: Law) -> list[tuple[LineLaw, LineLaw, int]]:
-    """Pairs of factors of two products, each with how often it occurs; without those that are the same law twice."""
+    """Return the pairs of corresponding factors of two products with their multiplicities.
+
+    Pairs of equal laws are omitted.
+    """
     left = list(factors_of(first))
     right = list(factors_of(second))
     pairs: list[tuple[LineLaw, LineLaw, int]] = []
@@ -174,7 +180,7 @@ def paired(first: Law, second: Law) -> list[tuple[LineLaw, LineLaw, int]]:
 
 
 def check_probability(name: str, value: Value) -> None:
-    """Refuse what is not in [0, 1]."""
+    """Raise an error unless the value is in [0, 1]."""
     if value < 0 or value > 1:
         raise DomainError(f"{name} must be in [0, 1], got {value}.")
     if not (value >= 0 and value <= 1):
@@ -182,7 +188,7 @@ def check_probability(name: str, value: Value) -> None:
 
 
 def check_positive(name: str, value: Value) -> None:
-    """Refuse what is not above 0."""
+    """Raise an error unless the value is above 0."""
     if value <= 0:
         raise DomainError(f"{name} must be above 0, got {value}.")
     if not value > 0:

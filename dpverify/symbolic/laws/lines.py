@@ -1,6 +1,6 @@
 """Divergences between the laws of two single numbers, as balls.
 
-Sums over atoms and integrals over the reach of both laws; what lies outside is bounded from both sides.
+They are sums over atoms, or integrals over the reach of both laws. The part outside of the reach is enclosed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SPLITS = 4000
 
 
 def hockey_stick(first: LineLaw, second: LineLaw, epsilon: Value) -> arb:
-    """Largest ``P(S) - exp(epsilon)*Q(S)`` over all events S."""
+    """Return the largest ``P(S) - exp(epsilon)*Q(S)`` over all events S."""
     _check_kinds(first, second)
     level = to_ball(epsilon)
     factor = level.exp()
@@ -63,7 +63,7 @@ def hockey_stick(first: LineLaw, second: LineLaw, epsilon: Value) -> arb:
 
 
 def _excess(first: LineLaw, second: LineLaw, cell: RatioCell, level: arb, factor: arb) -> arb:
-    """Integral of the positive part of ``p - exp(epsilon)*q`` over a cell."""
+    """Return the integral of the positive part of ``p - exp(epsilon)*q`` over a cell."""
     if cell.highest <= level:
         return arb(0)
     spend(40)
@@ -77,7 +77,7 @@ def _excess(first: LineLaw, second: LineLaw, cell: RatioCell, level: arb, factor
 
 
 def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
-    """Renyi divergence of an order above 1; infinite where the sum or the integral is."""
+    """Return the Renyi divergence of an order above 1, infinite if the sum or the integral is infinite."""
     _check_kinds(first, second)
     if not order > 1:
         raise DomainError(f"a Renyi divergence needs an order z > 1, got {order}.")
@@ -98,7 +98,7 @@ def renyi(first: LineLaw, second: LineLaw, order: Value) -> arb:
 
 
 def kl(first: LineLaw, second: LineLaw) -> arb:
-    """Kullback-Leibler divergence.
+    """Return the Kullback-Leibler divergence.
 
     Outside of a wide interval, ``p*log(p/q)`` is between ``p - q`` and ``p**2/q - p``.
     """
@@ -117,7 +117,7 @@ def kl(first: LineLaw, second: LineLaw) -> arb:
 
 
 def max_divergence(first: LineLaw, second: LineLaw) -> Value:
-    """Largest ``log(P(S)/Q(S))``; infinite where no number bounds it."""
+    """Return the largest ``log(P(S)/Q(S))``, infinite if it is not bounded."""
     _check_kinds(first, second)
     closed = _closed_max_divergence(first, second)
     if closed is not None:
@@ -150,7 +150,7 @@ def max_divergence(first: LineLaw, second: LineLaw) -> Value:
 
 
 def _top_of(piece: RatioPiece) -> arb:
-    """Largest log ratio on a piece."""
+    """Return the largest log ratio on a piece."""
     todo = [(piece.left, piece.right)]
     best: list[arb] = []
     for _ in range(_SPLITS):
@@ -168,10 +168,11 @@ def _top_of(piece: RatioPiece) -> arb:
 
 
 def _beyond(piece: RatioPiece, end: arb, side: int) -> arb:
-    """Largest log ratio from an end of the interval outwards.
+    """Return the largest log ratio beyond an end of the interval.
 
-    If each term of the first density falls there relative to some term of the second, its ratio to it is largest at
-    the end, and the ratio of the sums is at most the largest of these times how many there are.
+    Assume that for each term of the first density there is a term of the second such that their ratio decreases
+    outwards. Then this ratio is largest at the end. The ratio of the sums is at most the largest of these ratios times
+    the number of terms of the first density.
     """
     bounds = []
     for top in piece.tops:
@@ -189,7 +190,7 @@ def _beyond(piece: RatioPiece, end: arb, side: int) -> arb:
 
 
 def _all_parallel(piece: RatioPiece) -> bool:
-    """Whether the ratio is constant."""
+    """Test whether the ratio is constant."""
     base = piece.bottoms[0]
     changes = [term.minus(base) for term in (*piece.tops, *piece.bottoms)]
     return all(change.b == 0 and change.c == 0 for change in changes)
@@ -215,7 +216,7 @@ def _closed_renyi(first: LineLaw, second: LineLaw, z: arb) -> arb | None:
 
 
 def _closed_max_divergence(first: LineLaw, second: LineLaw) -> Value | None:
-    """Distance over scale of two Laplace laws of one scale, on the line or on the integers: exact, if these are."""
+    """Return distance over scale of two Laplace or two discrete Laplace laws of the same scale, otherwise None."""
     left = single(first)
     right = single(second)
     if isinstance(left, Laplace | DiscreteLaplace) and type(left) is type(right) and same(left.scale, right.scale):
@@ -225,9 +226,10 @@ def _closed_max_divergence(first: LineLaw, second: LineLaw) -> Value | None:
 
 
 def closed_zcdp(first: LineLaw, second: LineLaw) -> Value | None:
-    """Largest ``D_z/z`` of two normal laws, or of two discrete ones a whole number apart, of one scale.
+    """Return the largest ``D_z/z`` of two normal or two discrete normal laws of the same scale, otherwise None.
 
-    Of the discrete ones ``D_z <= z*shift**2/(2*s**2)``, with equality where ``z*shift`` is an integer.
+    Two discrete normal laws differ by an integer shift. For them ``D_z <= z*shift**2/(2*s**2)``, with equality if
+    ``z*shift`` is an integer.
     """
     left = single(first)
     right = single(second)
@@ -239,12 +241,12 @@ def closed_zcdp(first: LineLaw, second: LineLaw) -> Value | None:
 
 
 def single(law: LineLaw) -> Component | None:
-    """The component of a law that is no mixture."""
+    """Return the component of a law that is not a mixture, otherwise None."""
     return law.parts[0][1] if len(law.parts) == 1 else None
 
 
 def _integral(first: LineLaw, second: LineLaw, z: arb, integrand: Integrand) -> arb:
-    """Integral over all of the first law of a function of both log densities, with the Renyi tails."""
+    """Integrate a function of both log densities over the support of the first law, including the Renyi tails."""
     low, high = joint(first, second)
     total = arb(0)
     for side, end in ((-1, low), (1, high)):
@@ -269,7 +271,7 @@ def _integral(first: LineLaw, second: LineLaw, z: arb, integrand: Integrand) -> 
 
 
 def _over_sliver(first: LineLaw, second: LineLaw, sliver: RatioCell, z: arb) -> arb:
-    """Bound the integral, in absolute value, where a ball around a kink does not tell on which side a point lies."""
+    """Return a ball around 0 that contains the integral over a sliver around an inexact kink."""
     width = sliver.right - sliver.left
     whole = sliver.left.union(sliver.right)
     bound = arb(0)
@@ -307,7 +309,7 @@ def _balls(masses: dict[fmpq, Value]) -> Iterator[tuple[fmpq, arb]]:
 
 
 def _masses(first: LineLaw, second: LineLaw, low: int, high: int) -> Iterator[tuple[arb, arb]]:
-    """Masses of the first law that are not 0, each with the second law's mass at the same point."""
+    """Yield the nonzero masses of the first law, each with the second law's mass at the same point."""
     others = second.atoms(low, high)
     for point, mass in _balls(first.atoms(low, high)):
         if not is_zero(mass):
@@ -315,7 +317,7 @@ def _masses(first: LineLaw, second: LineLaw, low: int, high: int) -> Iterator[tu
 
 
 def is_zero(mass: arb) -> bool:
-    """Whether a ball is 0: one that only holds 0 is not."""
+    """Test whether a ball is exactly 0. A wider ball that contains 0 is not."""
     return bool(mass == 0)
 
 

@@ -1,13 +1,15 @@
-r"""The privacy loss of many independent outputs from both sides, on a grid of losses.
+r"""Bounds from both sides on the privacy loss of many independent outputs, on a grid of losses.
 
-With the log ratio L of two laws, ``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e - L))_+``, which rises with L and is convex
-in ``exp(-L)``. The losses of independent outputs add up, so the law of their sum is a power of polynomials.
+Let L be the log ratio of two laws. Then ``sup P(S) - exp(e) Q(S) = E_P (1 - exp(e - L))_+``. The function in the mean
+increases with L and is convex in ``exp(-L)``. The losses of independent outputs add up, so the law of their sum is a
+product of polynomials.
 
-**From above** each output whose loss lies between two points of the grid is split between them so that P and Q keep
-their probabilities (connecting the dots: Doroshenko et al. 2022). The expectation of a convex function rises.
+**From above**, each output whose loss is between two points of the grid is split between them such that its
+probabilities under P and Q stay the same (connecting the dots: Doroshenko et al. 2022). This does not decrease the
+expectation of a convex function.
 
-**From below** outputs are put together until the ratio of their probabilities is a point of the grid. That is a
-function of the output, so that no divergence rises.
+**From below**, outputs are merged until the ratio of their probabilities is a point of the grid. The merged output is a
+function of the output, so no divergence increases.
 
 Probabilities are integers over ``2**UNIT``, rounded up or down.
 """
@@ -26,19 +28,19 @@ from dpverify.symbolic.exact.numbers import UnsupportedError, WorkLimitError, sp
 from dpverify.symbolic.laws.components import whole
 
 UNIT = 96  # bits of a probability
-CUT = 72  # a tail of less than 2**-CUT is moved away after each product
-NEAR = arb(2) ** -60  # a loss that is so near to a point of the grid counts as one there, in units of the grid
+CUT = 72  # a tail of less than 2**-CUT is moved to one point after each product
+NEAR = arb(2) ** -60  # a loss within NEAR*width of a point of the grid counts as that point
 MOST_POINTS = 1 << 20
 ONE = 1 << UNIT
-FEW = 8  # losses for which a grid is looked for on which all of them lie
-LARGEST_COUNT = 64  # points of such a grid up to the smallest loss
-MOST_COMMON = 10_000  # points of such a grid up to the largest loss
-LARGE = 4  # times a pool: an output is then not added to it as a whole
-MOST_DEVIATIONS = 2000  # of the loss, from 0 to the largest one
+FEW = 8  # up to this number of losses, LARGEST_COUNT grids are tried as a common grid
+LARGEST_COUNT = 64  # largest number of points of a common grid up to the smallest loss
+MOST_COMMON = 10_000  # largest number of points of a common grid up to the largest loss
+LARGE = 4  # an output above LARGE times a pool is not added to it as a whole
+MOST_DEVIATIONS = 2000  # largest number of deviations from 0 to the largest loss
 
 
 class Atom(NamedTuple):
-    """Probabilities of an event under both laws, and exact numbers between which the log ratio is on it."""
+    """Probabilities of an event under both laws, and exact bounds of the log ratio on it."""
 
     mass: arb
     other: arb
@@ -56,7 +58,7 @@ class Grid:
     is_upper: bool
 
     def times(self, other: Grid) -> Grid:
-        """Law of the sum of two independent losses."""
+        """Return the law of the sum of two independent losses."""
         points = len(self.masses) + len(other.masses)
         if points > MOST_POINTS:
             raise WorkLimitError(f"a sum of losses takes {points} points of a grid; at most {MOST_POINTS} are kept.")
@@ -69,7 +71,7 @@ class Grid:
         return _trimmed(self.start + other.start, masses, _shifted(finite, self.is_upper), self.is_upper)
 
     def power(self, times: int) -> Grid:
-        """Law of the sum of so many independent losses."""
+        """Return the law of the sum of ``times`` independent losses."""
         result: Grid | None = None
         square = self
         while True:
@@ -89,7 +91,7 @@ def _shifted(value: int, is_upper: bool) -> int:
 
 
 def _trimmed(start: int, masses: list[int], infinite: int, is_upper: bool) -> Grid:
-    """Move the tails to the points next to them: up for an upper bound, down for a lower one."""
+    """Return a grid with light tails moved: upwards for an upper bound, downwards for a lower one."""
     room = 1 << (UNIT - CUT)
     low = sum(1 for total in accumulate(masses) if total < room)
     high = sum(1 for total in accumulate(reversed(masses)) if total < room)
@@ -107,7 +109,7 @@ def _trimmed(start: int, masses: list[int], infinite: int, is_upper: bool) -> Gr
 
 
 def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
-    """Law of one loss, from above; ``outside`` bounds the probability of what no atom holds."""
+    """Return an upper bound for the law of one loss. ``outside`` bounds the probability outside of all atoms."""
     points: dict[int, arb] = {}
     infinite = outside
     for mass, other, lowest, highest in atoms:
@@ -120,7 +122,7 @@ def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
         if right > left:
             near = (-left * width).exp()
             far = (-right * width).exp()
-            reduced = other * (1 - 2 * NEAR * width)  # a loss may have been moved to a point that is NEAR
+            reduced = other * (1 - 2 * NEAR * width)  # covers losses that were moved by up to NEAR
             share = ((near * mass - reduced) / (near - far)).max(arb(0)).min(mass)
             shares = {right: share, left: mass - share}
         for place, share in shares.items():
@@ -129,7 +131,7 @@ def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
 
 
 def lower_grid(atoms: Iterable[Atom], width: arb) -> Grid:
-    """Law of one loss, from below."""
+    """Return a lower bound for the law of one loss."""
     infinite = arb(0)
     finite = []
     for atom in atoms:
@@ -147,7 +149,7 @@ def lower_grid(atoms: Iterable[Atom], width: arb) -> Grid:
 
 
 class _Pool:
-    """Outputs of rising losses that are put together until the ratio of their probabilities is a point of the grid."""
+    """Merges outputs of increasing losses until the ratio of their probabilities is a point of the grid."""
 
     def __init__(self, width: arb) -> None:
         self.width = width
@@ -157,7 +159,7 @@ class _Pool:
         self.target = 0
 
     def add(self, mass: arb, other: arb) -> None:
-        """Add an output, a part of it to what is in the pool so that it reaches its target, and the remaining part."""
+        """Add an output: first the part that lifts the pool to its target, then the remaining part to a new pool."""
         if self.mass > 0:
             share = self._share(mass, other)
             if share is None and mass <= LARGE * self.mass:
@@ -182,7 +184,7 @@ class _Pool:
             self.release()
 
     def _share(self, mass: arb, other: arb) -> arb | None:
-        """The part of an output that lifts the pool to its target; None where all of it does not."""
+        """Return the fraction of an output that lifts the pool to its target, or None if the whole output does not."""
         ratio = (self.target * self.width).exp()
         room = mass - ratio * other
         if not room > 0:
@@ -194,7 +196,7 @@ class _Pool:
         return whole(((self.mass / self.other).log() / self.width + NEAR).lower().floor())
 
     def release(self) -> None:
-        """Give the pool to the point of the grid at or below its loss."""
+        """Assign the pool to the point of the grid at or below its loss, and empty it."""
         if self.mass > 0:
             place = self._floor()
             self.points[place] = self.points.get(place, arb(0)) + self.mass
@@ -222,11 +224,11 @@ def _integer(mass: arb, is_upper: bool) -> int:
 
 @dataclass(frozen=True)
 class Curve:
-    """Delta as a function of epsilon of a sum of losses, on one side."""
+    """A bound from one side on delta as a function of epsilon, for a sum of losses."""
 
     grid: Grid
     width: arb
-    shift: arb  # what rounding to the grid may have moved the sum by
+    shift: arb  # bound on how far rounding to the grid moved the sum
 
     def delta(self, epsilon: arb) -> arb:
         """Bound delta at an epsilon: ``E (1 - exp(epsilon - L))_+``."""
@@ -245,12 +247,12 @@ class Curve:
         return ((total + self.grid.infinite) / arb(2) ** UNIT).max(arb(0)).min(arb(1))
 
     def epsilon(self, delta: arb) -> arb:
-        """Bound the least epsilon, at least 0, with at most this delta: an upper bound for an upper grid."""
+        """Bound the least epsilon >= 0 with at most this delta: from above for an upper grid, otherwise from below."""
         step = (-self.width).exp()
         level = delta * arb(2) ** UNIT - self.grid.infinite
         spend(2 * len(self.grid.masses))
         above = 0
-        scaled = arb(0)  # of the masses above a point, each times exp(point - loss)
+        scaled = arb(0)  # sum of the masses above a point, each times exp(point - loss)
         for i in range(len(self.grid.masses) - 1, -2, -1):
             point = (self.grid.start + i) * self.width
             if not above - scaled <= level:
@@ -268,22 +270,25 @@ class Curve:
 
 
 class Total(NamedTuple):
-    """Both curves of a sum of losses."""
+    """The lower and the upper curve of a sum of losses."""
 
     lower: Curve
     upper: Curve
 
     def delta(self, epsilon: arb) -> arb:
-        """A ball around delta."""
+        """Return a ball around delta."""
         return self.lower.delta(epsilon).union(self.upper.delta(epsilon))
 
     def epsilon(self, delta: arb) -> arb:
-        """A ball around epsilon."""
+        """Return a ball around epsilon."""
         return self.lower.epsilon(delta).union(self.upper.epsilon(delta))
 
 
 def total_of(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -> Total:
-    """The sum of independent losses: of each its atoms, what no atom holds, and how often it occurs."""
+    """Return the curves of a sum of independent losses.
+
+    A part has the atoms of a loss, a bound on the probability outside of all atoms, and the multiplicity of the loss.
+    """
     grids: list[tuple[Grid, Grid, int]] = []
     for atoms, outside, times in parts:
         spend(60 * len(atoms))
@@ -308,9 +313,9 @@ def _product(grids: Sequence[tuple[Grid, int]]) -> Grid:
 
 
 def grid_width(losses: Sequence[tuple[arb, float]], points: int, *, is_discrete: bool) -> arb:
-    """A width of the grid from losses with their probabilities.
+    """Return the width of a grid for losses with probabilities.
 
-    One on which all losses lie if there is one, else a share of the deviation of the loss.
+    If a common grid of all losses is found, its width is used, otherwise a fraction of the deviation of the loss.
     """
     largest = max((abs(loss).mid() for loss, _ in losses), key=arb.mid, default=arb(0))
     if largest == 0:
@@ -327,7 +332,10 @@ def grid_width(losses: Sequence[tuple[arb, float]], points: int, *, is_discrete:
 
 
 def _common_width(losses: Sequence[arb], largest: arb) -> arb | None:
-    """A number of which all losses are multiples, if it is a simple part of a loss or of a difference of two."""
+    """Return a number of which all losses are multiples, or None.
+
+    The candidates are simple fractions of the least loss or of the least difference of two losses.
+    """
     gaps = [abs(loss).mid() for loss in losses] + [(b - a).mid() for a, b in pairwise(losses)]
     least = min((gap for gap in gaps if gap > largest * NEAR), key=arb.mid)
     if largest > least * MOST_COMMON:

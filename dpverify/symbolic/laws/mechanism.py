@@ -1,4 +1,4 @@
-"""Mechanisms as objects: the laws of their output on neighbouring data, sampled and composed, with certified bounds."""
+"""Mechanisms as pairs of output laws on neighbouring data, with sampling, composition and certified bounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Real: TypeAlias = int | float | Fraction
 
 
 class CertifiedBounds(NamedTuple):
-    """Numbers between which a value certainly lies."""
+    """A certified lower and upper bound of a value."""
 
     lower: float
     upper: float
@@ -27,10 +27,11 @@ class CertifiedBounds(NamedTuple):
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism by the laws of its output on two neighbouring data sets.
+    """A mechanism, represented by the laws of its output on two neighbouring data sets.
 
-    The first law is that of the data with an example, the second one that of the data without it or with another one in
-    its place. A divergence takes the worst event, in both directions. Scales are those of a query that changes by 1.
+    The first law is that of the data with an example. The second law is that of the data without the example, or with
+    another example in its place. Privacy parameters hold for every event and in both directions. Scales of noise are
+    for a query of sensitivity 1.
 
     Attributes
     ----------
@@ -81,25 +82,25 @@ class Mechanism:
 
     @classmethod
     def randomized_response(cls, epsilon: Real, choices: int = 2) -> Mechanism:
-        """Make randomized response with this epsilon and so many choices."""
+        """Make randomized response with this epsilon and this number of choices."""
         with working_precision(BITS):
             reports = [build.response_law(fmpq(choices), _exact(epsilon), answer) for answer in (ZERO, ONE)]
         return cls.of(*reports)
 
     def poisson_sampled(self, rate: Real) -> Mechanism:
-        """Let each example take part with a probability; the neighbours are with and without it."""
+        """Sample each example with a probability. The neighbouring data sets are with an example and without it."""
         return Mechanism(build.poisson_sampled(self.pair, _exact(rate)))
 
     def batch_sampled(self, size: int, examples: int) -> Mechanism:
-        """Draw a batch without replacement; one example is replaced, and all others are like its replacement."""
+        """Draw a batch without replacement. One example is replaced, and all others are equal to its replacement."""
         return Mechanism(build.batch_sampled(self.pair, fmpq(size), fmpq(examples)))
 
     def composed(self, times: int) -> Mechanism:
-        """Release so many outputs on the same data."""
+        """Release ``times`` outputs on the same data."""
         return Mechanism(build.self_composed(self.pair, fmpq(times)))
 
     def joined(self, *others: Mechanism) -> Mechanism:
-        """Release the outputs of this mechanism and of others on the same data."""
+        """Release the outputs of this mechanism and of other mechanisms on the same data."""
         return Mechanism(build.joined(self.pair, *(other.pair for other in others)))
 
     def delta(self, epsilon: Real) -> CertifiedBounds:
@@ -119,7 +120,7 @@ class Mechanism:
         return _bounds(divergences.privacy_zcdp(self.pair.first, self.pair.second))
 
     def pure_epsilon(self) -> CertifiedBounds:
-        """Bound the smallest epsilon with delta = 0; infinite where there is none."""
+        """Bound the smallest epsilon with delta = 0, which is infinite if there is none."""
         return _bounds(divergences.pure_epsilon(self.pair.first, self.pair.second))
 
 
@@ -128,7 +129,7 @@ def _exact(number: Real) -> Value:
 
 
 def _bounds(value: Value) -> CertifiedBounds:
-    """Floats on both sides of a value."""
+    """Return floats on both sides of a value."""
     with working_precision(BITS):
         enclosure = ball(value)
         if enclosure == OO:

@@ -22,13 +22,13 @@ from dpverify.symbolic.laws.components import Component, Exponential, Finite, La
 from dpverify.symbolic.laws.divergences import BITS
 from dpverify.symbolic.laws.law import Law, as_line
 
-_SMALL = arb(2) ** -100  # share of a sum that its tail may have
+_SMALL = arb(2) ** -100  # largest tail of a sum, relative to the sum
 _MOST_TERMS = 200_000
 _PARTS_OF_A_TERM = 6
 
 
 def tail_of(base: Law, x: Value) -> Value:
-    """Probability of at least x."""
+    """Return the probability of at least x."""
     line = as_line(base)
     with working_precision(BITS):
         if not line.is_discrete:
@@ -58,9 +58,9 @@ def _is_at_least(point: fmpq, x: Value) -> bool:
 
 
 def _sum_beyond(component: OnIntegers, start: fmpq, side: int, power: int) -> arb:
-    """Sum of ``|i|**power`` times the mass over the integers from a start outwards.
+    """Return the sum of ``|i|**power`` times the mass over the integers from a start outwards.
 
-    Beyond the mean and 0 the logarithm of a term is concave, so that terms fall at least as fast as the last two.
+    Beyond the mean and 0 the logarithm of a term is concave, so the ratio of successive terms decreases.
     """
     total = arb(0)
     place = start
@@ -81,7 +81,7 @@ def _sum_beyond(component: OnIntegers, start: fmpq, side: int, power: int) -> ar
 
 
 def moment_of(base: Law, power: Value) -> Value:
-    """Expectation of the number to a whole power."""
+    """Return the expectation of the number to an integer power."""
     order = elementary.as_int("moment_of", "k", power)
     if order < 0:
         raise DomainError(f"moment_of needs k >= 0, got {order}.")
@@ -112,32 +112,35 @@ def _moment(component: Component, order: int) -> Value:
 
 
 def _centred(component: OnIntegers, order: int) -> Value:
-    """Moment around the mean: an odd one is 0."""
+    """Return the moment around the mean, which is 0 for an odd order."""
     if order == 0:
         return ONE
     return ZERO if order % 2 else 2 * _sum_beyond(type(component)(ZERO, component.scale), fmpq(1), 1, order)
 
 
 def _expanded(mean: Value, scale: Value, standard: Sequence[Value]) -> Value:
-    """Moment of ``mean + scale*X`` from those of X."""
+    """Return the moment of ``mean + scale*X`` from the moments of X."""
     order = len(standard) - 1
     terms = (math.comb(order, j) * mean ** (order - j) * scale**j * standard[j] for j in range(order + 1))
     return sum(terms, start=ZERO)
 
 
 def mean_of(base: Law) -> Value:
-    """Expectation."""
+    """Return the expectation."""
     return moment_of(base, ONE)
 
 
 def variance_of(base: Law) -> Value:
-    """Variance."""
+    """Return the variance."""
     with working_precision(BITS):
         return moment_of(base, fmpq(2)) - mean_of(base) ** 2
 
 
 def absolute_moment_of(base: Law, power: Value) -> Value:
-    """Expectation of the absolute value to a whole power; an odd one for laws that are symmetric about 0, or finite."""
+    """Return the expectation of the absolute value to an integer power.
+
+    An odd power needs a finite law, or a law that is symmetric about 0.
+    """
     order = elementary.as_int("absolute_moment_of", "k", power)
     if order >= 0 and order % 2 == 0:
         return moment_of(base, power)

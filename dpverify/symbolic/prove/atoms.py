@@ -1,7 +1,8 @@
-"""What is known of the functions in an expression: 0 < exp(u), u - 1 >= log(u), 0 <= b**e <= 1 for b in [0, 1], ...
+"""Facts about the functions in an expression: 0 < exp(u), u - 1 >= log(u), 0 <= b**e <= 1 for b in [0, 1], ...
 
-A certificate treats ``exp(u)``, ``b**e``, ``log(u)``, ``floor(u)`` and the like as letters. This module lists the
-inequalities between them. Their own conditions (is ``u`` negative? is ``b`` below 1?) go back to the prover.
+A certificate treats ``exp(u)``, ``b**e``, ``log(u)``, ``floor(u)`` and similar functions as symbols. This module lists
+the inequalities between them. The prover decides the conditions of these inequalities (is ``u`` negative? is ``b``
+below 1?).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MAX_PAIRS = 6
 
 
 def atoms_of(expr: Any) -> Iterator[Any]:
-    """Yield the letters of a polynomial that are not symbols or numbers."""
+    """Yield the generators of a polynomial that are neither symbols nor numbers."""
     if expr.is_Add or expr.is_Mul:
         for arg in expr.args:
             yield from atoms_of(arg)
@@ -33,7 +34,7 @@ def atoms_of(expr: Any) -> Iterator[Any]:
 
 
 def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
-    """Yield expressions that are nonnegative, or positive where the flag says so."""
+    """Yield expressions that are nonnegative, or positive if the flag is set."""
     if isinstance(atom, sympy.exp):
         yield from _about_exp(atom, prove)
     elif atom.is_Pow:
@@ -134,7 +135,7 @@ def _about_rounding(atom: Any, prove: Prove) -> Iterator[Fact]:
 
 
 def facts_between(atoms: list[Any], prove: Prove) -> Iterator[Fact]:
-    """Yield what monotonicity says of two letters of one kind: ``exp(u) >= exp(v)`` where ``u >= v`` is proven."""
+    """Yield facts from monotonicity for two atoms of the same kind: ``exp(u) >= exp(v)`` if ``u >= v`` is proven."""
     for a, b in permutations(atoms[:_MAX_PAIRS], 2):
         if a.func == b.func and isinstance(a, sympy.exp | sympy.log | Log2 | sympy.floor | sympy.ceiling):
             logarithm = isinstance(a, sympy.log | Log2)

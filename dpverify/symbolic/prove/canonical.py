@@ -1,4 +1,4 @@
-"""Expressions in one shape: expanded into monomials; indices of sums run from 0, named by the depth of nesting."""
+"""Canonical forms of expressions: expanded into monomials, with sum indices that start at 0, named by their depth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HINTS = {"power_exp": False, "power_base": False, "log": False, "deep": True}
 
 
 def canonical(expr: Any, facts: Facts) -> Any:
-    """Rewrite every sum; one of equal terms becomes a product only where its range is proven not to be negative."""
+    """Rewrite every sum. A sum of equal terms becomes a product only if its length is proven nonnegative."""
     return expr.replace(lambda e: isinstance(e, sympy.Sum), lambda e: _sum(e, facts))
 
 
@@ -43,7 +43,7 @@ def _one_sum(body: Any, index: Any, lo: Any, hi: Any, facts: Facts) -> Any:
 
 @lru_cache
 def _index(depth: int) -> Any:
-    """The index of every sum that holds so many others."""
+    """Return the index of every sum at a nesting depth."""
     return sympy.Dummy(str(depth), integer=True, nonnegative=True)
 
 
@@ -68,12 +68,12 @@ def _split(power: Any, index: Any) -> Any:
 
 
 def inner_sum(node: Any, count: int) -> Any:
-    """The innermost sums of a nested sum, which sympy keeps flat: the first ``count`` of its limits."""
+    """Return the innermost ``count`` sums of a nested sum, which sympy stores as a flat list of limits."""
     return sympy.Sum(node.function, *node.limits[:count]) if count else node.function
 
 
 def depth_of(expr: Any) -> int:
-    """How many sums are nested in an expression."""
+    """Return the nesting depth of sums in an expression."""
     if isinstance(expr, sympy.Sum):
         return len(expr.limits) + depth_of(expr.function)
     return max((depth_of(arg) for arg in expr.args), default=0)
@@ -81,10 +81,10 @@ def depth_of(expr: Any) -> int:
 
 @lru_cache(maxsize=100_000)
 def expanded(expr: Any) -> Any:
-    """Expand products and integer powers, and the exponents of numbers only: ``2**(u + 1)`` becomes ``2*2**u``."""
+    """Expand products, integer powers, and exponents of numeric bases: ``2**(u + 1)`` becomes ``2*2**u``."""
     if not expr.has(sympy.Add):
         return expr
-    if expr.is_Mul and any(factor.is_Add for factor in expr.args):  # term by term, since each may be known already
+    if expr.is_Mul and any(factor.is_Add for factor in expr.args):  # term by term, since each may be cached already
         terms = [sympy.Integer(1)]
         for factor in expr.args:
             terms = [term * new for term in terms for new in sympy.Add.make_args(expanded(factor))]
@@ -104,13 +104,16 @@ def _split_exponent(power: Any) -> Any:
 
 
 def squares(symbols: list[Any]) -> list[Any]:
-    """Squares of differences of symbols and of their distances from 1: nonnegative, and no products of other facts."""
+    """Return squares of differences of symbols, and of symbols and 1.
+
+    They are nonnegative, but not products of facts.
+    """
     real = [s for s in symbols if s.is_real]
     return [(a - b) ** 2 for i, a in enumerate(real) for b in (*real[i + 1 :], sympy.Integer(1))]
 
 
 def common_denominator(expr: Any) -> Any:
-    """Product of the bases under fraction bars, other than exponentials, each to its highest power; else 1."""
+    """Return the product of the bases in denominators, except exponentials, each to its highest power, or 1."""
     powers: dict[Any, Any] = {}
     for term in sympy.Add.make_args(expr):
         for factor in sympy.Mul.make_args(term):

@@ -1,7 +1,7 @@
-"""Certificates: a target as a nonnegative combination of things known to be nonnegative, by exact linear programming.
+"""Certificates: a target as a nonnegative combination of nonnegative facts, by exact linear programming.
 
-The target and the facts are expanded into monomials; each monomial is a row of the program, each fact a column. A
-solution is a proof: its identity holds exactly, whatever the letters stand for.
+The target and the facts are expanded into monomials. Each monomial is a row of the program, and each fact is a column.
+A solution is a proof: its identity holds exactly for all values of the symbols.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from dpverify.symbolic.prove.canonical import expanded, squares
 _MAX_PIVOTS = 300
 _RHS = -1
 
-#: Nonzero entries by column, the right side at -1: a row of fractions times a positive number, so that all are whole.
+#: Nonzero entries by column, with the right side at -1. The entries are integers: fractions are multiplied by a
+#: positive number.
 Row: TypeAlias = dict[int, int]
 
 
 def solve(
     columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq], preferred: Sequence[bool]
 ) -> list[fmpq] | None:
-    """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``; None where 300 pivots find none.
+    """Find weights ``x >= 0`` with ``sum_j x_j * columns[j] = target``. Return None if 300 pivots find none.
 
-    Columns that are ``preferred`` get a positive weight if they can. Arithmetic is exact, and Bland's rule keeps the
-    search from cycling.
+    At least one ``preferred`` column gets a positive weight if this is possible. Arithmetic is exact, and Bland's rule
+    prevents cycling.
     """
     count = len(columns)
     table, basis = _tableau(columns, target)
@@ -54,7 +55,7 @@ def solve(
 
 
 def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) -> tuple[list[Row], list[int]]:
-    """Rows with right sides that are not negative, each with an artificial column of its own in the basis."""
+    """Return rows with nonnegative right sides, and a basis with an artificial column for each row."""
     rows: dict[int, dict[int, fmpq]] = {}
     for j, column in enumerate(columns):
         for r, value in column.items():
@@ -72,7 +73,7 @@ def _tableau(columns: Sequence[Mapping[int, fmpq]], target: Mapping[int, fmpq]) 
 
 
 def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
-    """Swap artificial columns at level 0 for real ones, where the row has any."""
+    """Replace artificial columns at level 0 in the basis by real columns, if the row has any."""
     for r, j in enumerate(basis):
         if j >= count:
             entering = min((k for k in table[r] if 0 <= k < count), default=None)
@@ -81,7 +82,7 @@ def _drop_artificial(table: list[Row], basis: list[int], count: int) -> None:
 
 
 def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tuple[bool, int | None]:
-    """Pivot until no column improves the cost: whether that ended, and the column of an unbounded direction."""
+    """Pivot until no column improves the cost. Return whether this ended, and the column of an unbounded direction."""
     reduced = cost
     for row, j in zip(table, basis, strict=True):
         if j in reduced:
@@ -99,7 +100,7 @@ def _minimise(table: list[Row], basis: list[int], cost: Row, usable: int) -> tup
 
 
 def _leaving_row(table: list[Row], basis: list[int], entering: int) -> int | None:
-    """The row with the smallest right side over its entry, where that is positive; of several, the first column."""
+    """Return the row with the least ratio of right side to positive entry. Ties go to the first basis column."""
     best_row = None
     best = 0
     divisor = 1
@@ -124,7 +125,7 @@ def _pivot(table: list[Row], basis: list[int], leaving: int, entering: int) -> N
 
 
 def _without(column: int, row: Row, pivot_row: Row) -> Row:
-    """Clear a column of a row, by a multiple of another one with a positive entry there; the old row is used up."""
+    """Clear a column of a row with a multiple of a row that has a positive entry there. ``row`` may be modified."""
     common = gcd(row[column], pivot_row[column])
     factor = row[column] // common
     scale = pivot_row[column] // common
@@ -147,16 +148,19 @@ _MAX_FACTORS = 22
 
 
 class Column(NamedTuple):
-    """Something that is nonnegative, as coefficients of monomials, which go by their numbers."""
+    """A nonnegative expression as coefficients of monomials, which are represented by their numbers."""
 
     terms: Terms
-    positive: bool  # not just nonnegative
+    positive: bool  # positive, not only nonnegative
     plus: frozenset[int]  # monomials with a positive coefficient
     minus: frozenset[int]
 
 
 def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) -> bool:
-    """Whether ``target`` is a nonnegative combination of facts: True is a proof, False means nothing."""
+    """Test whether ``target`` is a nonnegative combination of facts.
+
+    True is a proof; False means that none was found.
+    """
     target_column = _expanded(target, False)
     if products:
         facts += tuple((square, False) for square in squares(sorted(target.free_symbols, key=str)))
@@ -179,7 +183,7 @@ def combine(target: Any, facts: tuple[Fact, ...], strict: bool, products: bool) 
 
 
 def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Terms) -> bool:
-    """Whether no weight is negative and the weighted columns are the target, monomial by monomial."""
+    """Test whether no weight is negative and the weighted columns add up to the target, monomial by monomial."""
     residual = dict(goal)
     for weight, column in zip(weights, matrix, strict=True):
         if weight != 0:
@@ -188,7 +192,7 @@ def _adds_up(weights: list[fmpq], matrix: list[dict[int, fmpq]], goal: Terms) ->
     return not any(residual.values()) and all(weight >= 0 for weight in weights)
 
 
-_numbers: dict[Any, int] = {}  # of all monomials so far: to hash them and to compare them takes long
+_numbers: dict[Any, int] = {}  # of all monomials so far, since hashing and comparing monomials is slow
 _monomials: list[Any] = []
 
 
@@ -206,7 +210,7 @@ def _column(terms: Terms, positive: bool) -> Column:
 
 @lru_cache(maxsize=50_000)
 def _expanded(expr: Any, positive: bool) -> Column:
-    """The coefficients of an expanded expression."""
+    """Return the coefficients of an expanded expression."""
     terms: dict[int, fmpq] = {}
     for term in sympy.Add.make_args(expanded(expr)):
         coefficient, monomial = term.as_coeff_Mul(rational=True)
@@ -228,7 +232,7 @@ def _columns(facts: tuple[Fact, ...], products: bool) -> tuple[Column, ...]:
 
 
 def _product(a: Any, b: Any, positive: bool) -> Column:
-    """The product of two facts, expanded: monomial by monomial, unless sympy may cancel powers of a sum in it."""
+    """Return the expanded product of two facts, monomial by monomial unless sympy may cancel powers of a sum in it."""
     (sums, opened), (second_sums, also) = _sums_in(a), _sums_in(b)
     if (opened and second_sums) or (also and sums):
         return _expanded(a * b, positive)
@@ -242,7 +246,7 @@ def _product(a: Any, b: Any, positive: bool) -> Column:
 
 @lru_cache(maxsize=50_000)
 def _sums_in(expr: Any) -> tuple[bool, bool]:
-    """Whether a factor is a sum or a power of one, and whether one is a power that does not expand."""
+    """Test whether a factor is a sum or a power of a sum, and whether such a power does not expand."""
     factors = [f for f in sympy.Mul.make_args(expr) if f.is_Add or (f.is_Pow and f.base.is_Add)]
     return bool(factors), any(f.is_Pow and not (f.exp.is_Integer and f.exp.is_positive) for f in factors)
 
@@ -259,7 +263,7 @@ def _sort_key(number: int) -> Any:
 
 @lru_cache(maxsize=50_000)
 def _signs_of(number: int) -> tuple[Column, ...]:
-    """Columns of a monomial whose sign sympy knows, an irrational constant in it enclosed between rationals."""
+    """Return columns for a monomial whose sign sympy knows. An irrational constant is enclosed between rationals."""
     m = _monomials[number]
     constant, variable_part = (
         m.as_independent(*m.free_symbols, as_Add=False) if m.free_symbols else (m, sympy.Integer(1))
@@ -282,7 +286,7 @@ def _signs_of(number: int) -> tuple[Column, ...]:
 
 @lru_cache(maxsize=1000)
 def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
-    """Rationals just below and just above a constant."""
+    """Return rationals just below and just above a constant, or None if it has no enclosure."""
     try:
         with working_precision(256):
             ball = to_ball(compile_expr(constant)({}, 256)) * _SCALE
@@ -293,7 +297,7 @@ def _enclosure(constant: Any) -> tuple[fmpq, fmpq] | None:
 
 
 def _prune(columns: list[Column], target: Column) -> list[Column]:
-    """Drop columns that hold a monomial which nothing can cancel, until there is none."""
+    """Drop columns with a monomial that nothing can cancel, until no such column is left."""
     while True:
         plus = target.minus.union(*(column.plus for column in columns))
         minus = target.plus.union(*(column.minus for column in columns))

@@ -1,6 +1,6 @@
-"""Does an expression have a real value everywhere on a domain? Only what is proven to have one counts.
+"""Find parts of an expression that are not proven to have a real value everywhere on a domain.
 
-An infinite sum has a finite value where its terms are geometric, with ratios proven below 1.
+An infinite sum has a finite value if its terms are geometric with ratios proven to be in (-1, 1).
 """
 
 from __future__ import annotations
@@ -20,30 +20,33 @@ from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, i
 
 
 def converges(body: Any, index: Any, facts: Facts) -> bool:
-    """Whether the terms are finitely many geometric ones; what is known of the index is known of all of its range."""
+    """Test whether the summand is a finite sum of convergent geometric terms.
+
+    Facts about the index hold on its whole range.
+    """
     return all(_shrinks(term, index, facts) for term in sympy.Add.make_args(sympy.expand_mul(body)))
 
 
 def _shrinks(term: Any, index: Any, facts: Facts) -> bool:
-    """Whether each term is the one before times a number in (-1, 1) that is the same for all."""
+    """Test whether successive terms have a constant ratio in (-1, 1)."""
     ratio = [(base, sympy.diff(exponent, index)) for base, exponent in _factors(term) if index in exponent.free_symbols]
     fixed = [base for base, _ in _factors(term)] + [exponent for _, exponent in ratio]
     if any(index in part.free_symbols for part in fixed):
         return False
     if not all(exponent.is_number for _, exponent in ratio) and _below_one(ratio, facts):
-        return True  # tried first, for it takes less
+        return True  # tried first, since it is faster
     quotient = sympy.Mul(*(base**exponent for base, exponent in ratio))
     return (is_positive(1 + quotient, facts) and is_positive(1 - quotient, facts)) or _below_one(ratio, facts)
 
 
 def _factors(product: Any) -> Iterator[tuple[Any, Any]]:
-    """Bases and exponents; of an exponential, its argument stands for the logarithm."""
+    """Yield the base and exponent of each factor. The base of an exponential is e."""
     for factor in sympy.Mul.make_args(product):
         yield (sympy.E, factor.args[0]) if isinstance(factor, sympy.exp) else factor.as_base_exp()
 
 
 def _below_one(factors: list[tuple[Any, Any]], facts: Facts) -> bool:
-    """Whether a product of powers is proven to be in [0, 1), by its logarithm; where a base is 0, so is the product."""
+    """Test by its logarithm whether a product of powers is proven to be in [0, 1). It is 0 if a base is 0."""
     for base, exponent in factors:
         if is_positive(base, facts):
             continue
@@ -62,7 +65,7 @@ def _below_one(factors: list[tuple[Any, Any]], facts: Facts) -> bool:
 
 
 def _bounds(base: Any, facts: Facts) -> Iterator[Any]:
-    """Differences of logarithms that are not negative, from what is known of a positive base."""
+    """Yield nonnegative differences of logarithms that follow from facts about a positive base."""
     for fact in (*facts.nonnegative, *facts.positive):
         above = expanded(base + fact)
         below = expanded(base - fact)
@@ -79,7 +82,7 @@ _EVERYWHERE = (
 
 
 def undefined_part(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Any:
-    """Find the first part of an expression that is not proven to have a value at a place; None if all are."""
+    """Return the first part of an expression that is not proven to have a value at a place, or None."""
     return next(_parts(sympy.sympify(expr), place, variables), None)
 
 
@@ -100,7 +103,7 @@ def _parts(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterat
 
 
 def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
-    """Whether a function has a value, where its arguments have one."""
+    """Test whether a function has a value, given that its arguments have values."""
     args = expr.args
     if expr.is_Add or expr.is_Mul or isinstance(expr, _EVERYWHERE):
         return bool(args)
@@ -124,14 +127,17 @@ def _has_value(expr: Any, facts: Facts, variables: Mapping[str, Any]) -> bool:
 
 
 def _power(base: Any, exponent: Any, facts: Facts) -> bool:
-    """A power of a negative number needs a whole exponent, one of 0 an exponent that is not negative: ``0**0 = 1``."""
+    """Test whether a power has a value.
+
+    A negative base needs an integer exponent. The base 0 needs a nonnegative exponent: ``0**0 = 1``.
+    """
     if exponent.is_integer:
         return bool(exponent.is_nonnegative) or is_nonnegative(exponent, facts) or _nonzero(base, facts)
     return _has_sign(base, not is_nonnegative(exponent, facts), facts)
 
 
 def _has_sign(expr: Any, strict: bool, facts: Facts) -> bool:
-    """Whether an expression is proven positive (or not negative): by its parts where that is enough, or as a whole."""
+    """Test whether an expression is proven positive (or nonnegative), by its parts if possible, or as a whole."""
     if expr.is_Mul and all(_has_sign(factor, strict, facts) for factor in expr.args):
         return True
     if expr.is_Add and not any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
@@ -144,7 +150,7 @@ def _has_sign(expr: Any, strict: bool, facts: Facts) -> bool:
 
 
 def _nonzero(expr: Any, facts: Facts) -> bool:
-    """Whether an expression is proven not to be 0; ``a - b`` is not, where ``a**2 - b**2`` is not."""
+    """Test whether an expression is proven nonzero. ``a - b`` is nonzero if ``a**2 - b**2`` is."""
     if expr.is_Mul:
         return all(_nonzero(factor, facts) for factor in expr.args)
     if expr.is_Pow:
@@ -157,7 +163,10 @@ def _nonzero(expr: Any, facts: Facts) -> bool:
 
 
 def _in_sum(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
-    """Walk through the limits from outside to inside; the range of each index holds inside its sum only."""
+    """Yield undefined parts of a sum, from the outer limits inwards.
+
+    The range of an index holds only inside its sum.
+    """
     *inner, limit = expr.limits
     _, lo, hi = limit
     for end in (lo, hi):
@@ -173,7 +182,10 @@ def _in_sum(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Itera
 
 
 def _in_integral(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
-    """Only exponentials of quadratics over the real line are known: the square must have a negative coefficient."""
+    """Yield undefined parts of an integral.
+
+    Only exponentials of quadratics over the real line are known, and the square must have a negative coefficient.
+    """
     try:
         closed = gaussian_integral(expr)
     except (TypeError, sympy.PolynomialError):
@@ -186,12 +198,12 @@ def _in_integral(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> 
 
 
 def evaluated(expr: Any) -> Any:
-    """Build an expression anew, with sympy's cancelling."""
+    """Rebuild an expression with sympy's automatic simplification."""
     return expr.func(*map(evaluated, expr.args)) if expr.args else expr
 
 
 def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> Iterator[Any]:
-    """Each value where it is taken; one must be taken everywhere."""
+    """Yield undefined parts of the branches where they apply, and the Piecewise if they do not cover the domain."""
     negations: list[Any] = []
     for value, written in expr.args:
         condition = evaluated(written)

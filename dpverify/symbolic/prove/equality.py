@@ -1,4 +1,4 @@
-"""Prove that two expressions are equal on a domain: sympy, several strategies, cheap ones first."""
+"""Prove that two expressions are equal on a domain, by several strategies of sympy, cheap ones first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _MAX_OPERATIONS = 160
 
 
 def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool] | None = None) -> bool:
-    """Whether two expressions are proven equal; ``refuted`` tells what is certainly not 0 at a point, to save time."""
+    """Test whether two expressions are proven equal.
+
+    ``refuted`` finds expressions that are nonzero at a point, to save time.
+    """
     difference = left - right
     if difference == 0:
         return True
@@ -43,12 +46,12 @@ def _vanishes(difference: Any, facts: Facts) -> bool:
 
 
 def holds_any_values(expr: Any) -> bool:
-    """Whether a function is applied of whose values nothing is known."""
+    """Test whether an expression applies a function with unknown values."""
     return any(not applied.is_integer for applied in expr.atoms(sympy.core.function.AppliedUndef))
 
 
 def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
-    """Replace symbols that the facts prove positive by symbols that sympy knows to be."""
+    """Map symbols that the facts prove positive to symbols that sympy knows to be positive."""
     return {
         s: _positive(s)
         for s in sorted(symbols_of(expr), key=str)
@@ -58,12 +61,12 @@ def _positive_symbols(expr: Any, facts: Facts) -> dict[Any, Any]:
 
 @lru_cache(maxsize=1000)
 def _positive(symbol: Any) -> Any:
-    """The same one each time, so that what is known of it is kept."""
+    """Return a positive copy of a symbol, the same on every call, so that cached results about it are reused."""
     return sympy.Dummy(symbol.name, positive=True, integer=symbol.is_integer)
 
 
 def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
-    """Yield equal forms of an expression; one of them is 0 if the expression is, we hope."""
+    """Yield equal forms of an expression. If the expression is 0, one of them is usually 0."""
     if not expr.has(sympy.Sum, sympy.Integral):
         yield expanded(expr)
     flat = _closed(canonical(expr, facts), facts)
@@ -83,7 +86,7 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
 
 
 def _closed(expr: Any, facts: Facts) -> Any:
-    """Put one letter for each sum and integral: sympy would evaluate sums, and its empty sums are not 0."""
+    """Replace each sum and integral by a symbol: sympy would evaluate sums, and its empty sums are not 0."""
     letters: list[tuple[Any, Any]] = []
 
     def letter(node: Any) -> Any:
@@ -97,7 +100,7 @@ def _closed(expr: Any, facts: Facts) -> Any:
 
 
 def same_terms(first: Any, second: Any, facts: Facts) -> bool:
-    """Whether two sums (or integrals) have equal ranges and provably equal terms."""
+    """Test whether two sums (or integrals) have equal ranges and provably equal terms."""
     if first == second:
         return True
     if first.func != second.func or len(first.limits) != 1 or len(second.limits) != 1:
@@ -114,7 +117,7 @@ def _without_log2(expr: Any) -> Any:
 
 
 def _cleared(expr: Any) -> Any:
-    """Numerator over the common denominator: 0 where the expression is 0."""
+    """Return the numerator over the common denominator, which is 0 if the expression is 0."""
     denominator = common_denominator(expr)
     return expanded(sympy.Add(*(expanded(term * denominator) for term in sympy.Add.make_args(expr))))
 
@@ -127,10 +130,11 @@ class _TimeIsUp(BaseException):
 
 
 def within(seconds: float, function: Callable[[], T], *, of_process: bool = False) -> T | None:
-    """Call a function; None after some seconds, far more than a step takes, so that no slow machine changes a verdict.
+    """Call a function with a time limit. Return None if the limit is exceeded.
 
-    ``of_process``: seconds in which this process computes. Such a call may hold calls of the other kind. Outside the
-    main thread, or where the system has no timer, there is no limit.
+    The limit is far above the time of a normal step, so that a slow machine does not change a verdict. With
+    ``of_process`` it limits the CPU time of this process instead of the elapsed time. Such a call may contain calls of
+    the other kind. Outside the main thread, or if the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return function()

@@ -1,7 +1,7 @@
-"""What a proof may assume: expressions that are nonnegative, expressions that are positive, also inside of sums.
+"""Assumptions of a proof: nonnegative expressions and positive expressions, also inside of sums.
 
-Inside a sum more is known, of its index, and nothing of that may leak out. A sum may be empty. So ``lo <= i`` and
-``i <= hi``, and ``lo <= hi`` that follows from them, hold inside the sum alone.
+Facts about the index of a sum hold inside the sum and must not be used outside. A sum may be empty. So ``lo <= i`` and
+``i <= hi``, and ``lo <= hi``, which follows from them, hold only inside the sum.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ _INTEGERS = tuple(map(Fraction, (1, 2, 3, 4, 7, 30)))
 
 
 class FalseAssumptionError(ValueError):
-    """An assumption is false as it stands: from it everything would follow."""
+    """An assumption is literally false, so that everything would follow from it."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A set of assumptions; the signs that sympy's symbols carry come on top."""
+    """A set of assumptions, in addition to the signs that sympy knows of its symbols."""
 
     nonnegative: frozenset[Any] = frozenset()  # expressions that are at least 0 on the domain
     positive: frozenset[Any] = frozenset()  # expressions that are above 0 on the domain
-    # Some points of the domain. They prove nothing; they save the search for proofs of what is false there.
+    # Some points of the domain. They prove nothing, but they avoid searches for proofs of statements that are false
+    # there.
     witnesses: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
     def given(self, relations: Iterable[Any]) -> Facts:
-        """These facts and some relations more; strict relations between integers are tightened by one."""
+        """Return these facts with additional relations. Strict relations between integers are tightened by one."""
         nonnegative = set(self.nonnegative)
         positive = set(self.positive)
         for relation in relations:
@@ -55,34 +56,34 @@ class Facts:
         return Facts(facts.nonnegative, facts.positive, witnesses)
 
     def extended(self, symbol: Any, values: Iterable[Any]) -> Facts:
-        """Give a symbol values in the witnesses."""
+        """Return the facts with values of a symbol added to the witnesses."""
         witnesses = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
         return Facts(self.nonnegative, self.positive, tuple(witnesses[:_MAX_WITNESSES]))
 
     def refuted(self, expr: Any, strict: bool) -> bool:
-        """Whether ``expr >= 0`` (``> 0``) is certainly false at a witness."""
+        """Test whether ``expr >= 0`` (``expr > 0`` if ``strict``) is certainly false at a witness."""
         return any(negative_at(expr, w, strict) for w in self.witnesses)
 
     def nonzero(self, expr: Any) -> bool:
-        """Whether an expression is certainly not 0 at a witness."""
+        """Test whether an expression is certainly not 0 at a witness."""
         return any(negative_at(expr, w) or negative_at(-expr, w) for w in self.witnesses)
 
     def about(self, symbols: frozenset[Any]) -> Facts:
-        """Those facts that can matter to an expression with these symbols: the others share none with them."""
+        """Return the facts that can matter to an expression with these symbols, directly or through shared symbols."""
         nonnegative, positive = _about(self.nonnegative, self.positive, symbols)
         if len(nonnegative) + len(positive) == len(self.nonnegative) + len(self.positive):
             return self
         return Facts(nonnegative, positive, self.witnesses)
 
     def substituted(self, replacement: dict[Any, Any]) -> Facts:
-        """The same facts about other symbols."""
+        """Return the facts with symbols replaced."""
         return Facts(
             frozenset(f.xreplace(replacement) for f in self.nonnegative),
             frozenset(f.xreplace(replacement) for f in self.positive),
         )
 
     def shifted(self, above: Mapping[Any, tuple[Any, Any]]) -> Facts:
-        """The same facts, where symbols become a bound and a letter for what they are above it."""
+        """Return the facts with each symbol replaced by a bound plus a letter for the difference."""
         witnesses = self.witnesses
         for symbol, (bound, letter) in above.items():
             witnesses = tuple(_extended(witnesses, index_name(letter), [symbol - bound]))
@@ -94,7 +95,7 @@ class Facts:
 def _about(
     nonnegative: frozenset[Any], positive: frozenset[Any], symbols: frozenset[Any]
 ) -> tuple[frozenset[Any], frozenset[Any]]:
-    """The facts on these symbols, on the symbols of those, and so on; and those without any."""
+    """Return the facts about these symbols, about the symbols of those facts, and so on; and facts without symbols."""
     left = {fact: symbols_of(fact) for fact in nonnegative | positive}
     related_facts: set[Any] = set()
     while new_facts := [
@@ -107,7 +108,10 @@ def _about(
 
 @lru_cache(maxsize=50_000)
 def symbols_of(expr: Any) -> frozenset[Any]:
-    """Free symbols of an expression: sympy walks the whole tree each time it is asked, and builds every sum anew."""
+    """Return the free symbols of an expression.
+
+    They are cached: sympy would walk the tree and rebuild every sum each time.
+    """
     if isinstance(expr, sympy.Sum | sympy.Integral):
         symbols = symbols_of(expr.function)
         for index, *ends in expr.limits:
@@ -120,7 +124,7 @@ def symbols_of(expr: Any) -> frozenset[Any]:
 
 @lru_cache(maxsize=20_000)
 def renamed(expr: Any, old: Any, new: Any) -> Any:
-    """An expression with something in the place of a symbol: to build a maximum anew takes sympy long."""
+    """Return an expression with a symbol replaced. It is cached: sympy is slow to rebuild a maximum."""
     return expr.xreplace({old: new})
 
 
@@ -133,7 +137,7 @@ def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[
 
 
 def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
-    """Value of an expression at a witness, or None where the witness does not give one."""
+    """Return the value of an expression at a witness, or None if it has none there."""
     if not all(index_name(s) in witness for s in symbols_of(expr)):
         return None
     try:
@@ -143,13 +147,13 @@ def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
 
 
 def negative_at(expr: Any, witness: Mapping[str, Any], strict: bool = False) -> bool:
-    """Whether an expression is certainly negative at a witness (not positive, for ``strict``)."""
+    """Test whether an expression is certainly negative at a witness (not positive, if ``strict``)."""
     value = value_at(expr, witness)
     return value is not None and compare(value, ">" if strict else ">=", _ZERO) is False
 
 
 def differences(relation: Any) -> list[tuple[Any, bool]]:
-    """Split a relation into expressions that are nonnegative, or positive where the flag says so."""
+    """Split a relation into expressions that are nonnegative, or positive if the flag is set."""
     if relation is sympy.true or isinstance(relation, sympy.Ne):
         return []
     if relation is sympy.false:
@@ -166,13 +170,13 @@ def differences(relation: Any) -> list[tuple[Any, bool]]:
 
 
 def own_signs(symbol: Any) -> list[tuple[Any, bool]]:
-    """Signs that a symbol carries by itself, as in :func:`differences`."""
+    """Return the signs that sympy knows of a symbol, as in :func:`differences`."""
     signs = ((symbol, symbol.is_positive, symbol.is_nonnegative), (-symbol, symbol.is_negative, symbol.is_nonpositive))
     return [(side, bool(strict)) for side, strict, loose in signs if strict or loose]
 
 
 def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
-    """Signs that symbols carry by themselves, tightened by one where a strict one is of an integer."""
+    """Return the signs that sympy knows of symbols. Strict signs of integers are tightened by one."""
     facts: list[tuple[Any, bool]] = []
     for symbol in symbols:
         for side, strict in own_signs(symbol):
@@ -181,7 +185,7 @@ def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
 
 
 def witnessed(facts: Facts, symbols: Set[Any]) -> Facts:
-    """Give facts witnesses that know some symbols: points that satisfy them, found by trying, if any are."""
+    """Return the facts with witnesses for some symbols: points that satisfy the facts, found by random search."""
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
         return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
@@ -245,7 +249,7 @@ class Occurrence:
 
 @lru_cache(maxsize=1000)
 def _fresh(index: Any, depth: int) -> Any:
-    """A symbol for an index inside so many sums: the same one each time, so that what is known of it is kept."""
+    """Return a symbol for an index at a nesting depth, the same on every call, so that cached results are reused."""
     return sympy.Dummy(index.name, integer=True)
 
 

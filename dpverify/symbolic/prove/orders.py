@@ -1,10 +1,10 @@
-"""Whether an expression is O or O~ of another one: each of its terms below the other's terms, by weights.
+"""Prove that an expression is O or O~ of another one, by weights that bound each of its terms by terms of the other.
 
-An expression is a sum of products of powers: its exponents are read with constants, and with logarithms as letters.
+An expression is read as a sum of products of powers, up to constant factors. Logarithms count as letters.
 
-With conditions ``c_k <= const`` that are products of powers, a term ``m = prod r_j**w_j * prod c_k**v_k`` for weights
-``w_j >= 0`` that add up to 1 and ``v_k >= 0`` is at most a constant times the largest ``r_j``. The weights are found by
-exact linear programming over the exponents, and they are the proof.
+Let ``c_k <= const`` be conditions in which ``c_k`` are products of powers. A term
+``m = prod r_j**w_j * prod c_k**v_k``, for weights ``w_j >= 0`` that add up to 1 and ``v_k >= 0``, is at most a constant
+times the largest ``r_j``. The weights are found by exact linear programming over the exponents, and they are the proof.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class NoMonomialsError(ValueError):
 
 
 def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> list[Monomial]:
-    """Products of powers whose sum is the expression up to constant factors, from both sides.
+    """Return products of powers whose sum bounds the expression from both sides, up to constant factors.
 
-    ``fixed`` letters count as constants, which may be 0: then the sum is an upper bound only. Every other letter is
-    proven positive, and every logarithm nonnegative. A sum of no products is 0.
+    The letters in ``fixed`` count as constants. They may be 0, so the sum is then only an upper bound. Every other
+    letter is proven positive, and every logarithm nonnegative. A sum of no products is 0.
     """
     if expr.is_Rational and expr >= 0:
         return [NONE] if expr > 0 else []
@@ -62,7 +62,7 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
 
 
 def times(left: Monomial, right: Monomial, power: fmpq | int = 1) -> Monomial:
-    """A product of powers times a power of another."""
+    """Return a product of powers times a power of another product."""
     product = dict(left)
     for letter, exponent in right.items():
         product[letter] = product.get(letter, fmpq(0)) + power * exponent
@@ -75,12 +75,12 @@ def _distinct(terms: list[Monomial]) -> list[Monomial]:
 
 @dataclass(frozen=True)
 class Weighted:
-    """One term of the left side, at most a constant and logarithms times terms of the right side."""
+    """A term of the left side that is at most a constant times logarithms times weighted terms of the right side."""
 
     term: Monomial
     right: tuple[tuple[Monomial, fmpq], ...]  # terms of the right side with weights that add up to 1
     conditions: tuple[tuple[Monomial, fmpq], ...]  # products of powers that are at most a constant, with weights
-    # What is left: positive powers of logarithms, for O~, and negative powers of those of numbers from 2 on
+    # Remaining factors: positive powers of logarithms, for O~, and negative powers of logarithms of numbers >= 2
     logarithms: Monomial
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class Weighted:
 
 @dataclass(frozen=True)
 class OrderProof:
-    """The proof that a left side is O, or O~, of a right one."""
+    """The proof that a left side is O or O~ of a right side."""
 
     terms: tuple[Weighted, ...]
 
@@ -106,8 +106,8 @@ def bounded(
 ) -> OrderProof:
     """Prove that ``left`` is at most a constant times ``right`` where the relations hold, or raise NoMonomialsError.
 
-    The constant may depend on the letters that are ``fixed``; ``tilde`` allows besides a power of the product of
-    ``1 + |log x|`` over all other letters.
+    The constant may depend on the letters in ``fixed``. ``tilde`` also allows a power of the product of ``1 + |log x|``
+    over all other letters.
     """
     facts = Facts().given(relations := tuple(relations))
     terms = monomials(left, facts, fixed)
@@ -120,7 +120,7 @@ def bounded(
 
 
 def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> Iterator[Monomial]:
-    """Products of powers that are at most a constant, as the relations and the signs of integers say."""
+    """Yield products of powers that are at most a constant by the relations and by the signs of integers."""
     all_differences = [part for relation in relations for part, _ in differences(relation)]
     all_differences += [part for part, _ in symbol_facts(letters)]
     for difference in all_differences:
@@ -130,7 +130,7 @@ def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> It
             (large,) = monomials(sympy.Add(*positive), facts)
             yield from (times(small, large, -1) for small in monomials(negative, facts))
         except ValueError:
-            continue  # it says nothing of products of powers
+            continue  # it does not bound products of powers
 
 
 def _weighted(

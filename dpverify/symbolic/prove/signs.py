@@ -1,4 +1,7 @@
-"""Prove that an expression is nonnegative or positive, given facts. True is a proof, False that none was found."""
+"""Prove that an expression is nonnegative or positive, given facts.
+
+True is a proof; False means that none was found.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,15 @@ Known = tuple[tuple[Any, bool], ...]
 
 
 class TooLongError(RuntimeError):
-    """More had to be decided on the way to a proof than was allowed."""
+    """A proof took more decisions than were allowed."""
 
 
 @contextmanager
 def at_most(decisions: int) -> Iterator[None]:
-    """Allow so many decisions inside, then raise a `TooLongError`; counted from nothing known, not by a clock."""
+    """Raise a `TooLongError` after this many decisions in the block.
+
+    Caches are cleared first, so the count is reproducible.
+    """
     _proved.cache_clear()
     token = _left.set([decisions])
     try:
@@ -48,22 +54,22 @@ def at_most(decisions: int) -> Iterator[None]:
 
 
 def is_nonnegative(expr: Any, facts: Facts = _NOTHING) -> bool:
-    """Whether ``expr >= 0`` is proven on the domain that the facts describe."""
+    """Test whether ``expr >= 0`` is proven on the domain that the facts describe."""
     return _start(sympy.sympify(expr), False, facts)
 
 
 def is_positive(expr: Any, facts: Facts = _NOTHING) -> bool:
-    """Whether ``expr > 0`` is proven on the domain that the facts describe."""
+    """Test whether ``expr > 0`` is proven on the domain that the facts describe."""
     return _start(sympy.sympify(expr), True, facts)
 
 
 def is_nonzero(expr: Any, facts: Facts = _NOTHING) -> bool:
-    """Whether ``expr`` is proven to have one sign and no zero."""
+    """Test whether ``expr`` is proven to have one sign and no zero."""
     return is_positive(expr, facts) or is_positive(-expr, facts)
 
 
 def implied(relation: Any, facts: Facts) -> bool:
-    """Whether a relation is proven; False means that no proof was found."""
+    """Test whether a relation is proven. False means that no proof was found."""
     if relation is sympy.true:
         return True
     if relation is sympy.false:
@@ -117,7 +123,7 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
 
 
 def _without_known(expr: Any, facts: Facts) -> Any:
-    """Leave out factors and divisors that the facts say are positive."""
+    """Remove factors and divisors that are positive by the facts."""
     factors = [a for a in sympy.Mul.make_args(expr) if (a.base if a.is_Pow else a) not in facts.positive]
     return sympy.Mul(*factors) if len(factors) < len(sympy.Mul.make_args(expr)) else expr
 
@@ -137,7 +143,7 @@ def _prove_number(expr: Any, strict: bool) -> bool:
 
 
 def _choices(expr: Any) -> set[Any]:
-    """Collect maxima, minima, absolute values and case splits; none of a sum's index, which differ term by term."""
+    """Collect maxima, minima, absolute values and case splits, except those that depend on the index of a sum."""
     if not expr.has(*_CHOICES):
         return set()
     choices = {expr} if isinstance(expr, _CHOICES) else set()
@@ -154,7 +160,7 @@ def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: i
         except FalseAssumptionError:
             continue  # this branch is never taken
         except ValueError:
-            return False  # a condition that we cannot read
+            return False  # a condition of an unknown form
         if not _prove(expr.xreplace({node: value}), strict, branch_facts, depth - 1):
             return False
     return True
@@ -202,7 +208,7 @@ def _factored(expr: Any) -> Any:
 
 
 def _by_terms(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
-    """Prove every term of a sum by itself; not tried where a term has a negative number in front."""
+    """Prove the sign of every term of a sum. This is not tried if a term has a negative coefficient."""
     if not expr.is_Add or any(term.as_coeff_Mul()[0].is_negative for term in expr.args):
         return False
     if strict and not any(_prove(term, True, facts, depth - 1) for term in expr.args):
@@ -226,7 +232,7 @@ def _by_certificate(expr: Any, strict: bool, facts: Facts, depth: int, products:
 
 
 def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
-    """Read ``(1 - x)**7`` as one letter, instead of a polynomial of degree 7."""
+    """Prove the sign with a symbol for ``(1 - x)**7`` instead of a polynomial of degree 7."""
     powers = [p for p in expr.atoms(sympy.Pow) if p.base.is_Add and p.exp.is_Integer and p.exp > 1]
     if not powers:
         return False
@@ -241,7 +247,7 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
 
 @lru_cache(maxsize=2000)
 def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
-    """Facts, signs of symbols, and what is known of the functions in the target and in the facts on its symbols."""
+    """Return the facts, the signs of symbols, and facts about the functions in the target and in related facts."""
     pairs = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
     symbols = set(symbols_of(expr))
     relevant: list[tuple[Any, bool]] = []
@@ -263,18 +269,18 @@ def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
 
 @lru_cache(maxsize=50_000)
 def _place(expr: Any) -> tuple[int, str]:
-    """Where a fact stands among others, the short ones first; kept, for to write an expression takes long."""
+    """Return the sort key of a fact, short ones first. It is cached, since printing an expression is slow."""
     return int(expr.count_ops()), str(expr)
 
 
 @lru_cache(maxsize=5000)
 def _above(symbol: Any, bound: Any) -> Any:
-    """How far a symbol lies above a bound, as a letter: the same one each time, so that what is known of it is kept."""
+    """Return a letter for a symbol minus a bound, the same on every call, so that cached results are reused."""
     return sympy.Dummy(symbol.name, nonnegative=True, integer=symbol.is_integer)
 
 
 def _by_shift(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
-    """Measure each symbol from its lower bound: what is left over is nonnegative, and sympy knows it."""
+    """Replace each symbol by its lower bound plus a letter that sympy knows to be nonnegative, and prove the sign."""
     shifts: dict[Any, tuple[Any, Any]] = {}
     for s in sorted(symbols_of(expr), key=str):
         bounds = [s - f for f in (*facts.nonnegative, *facts.positive) if (s - f).is_Rational]

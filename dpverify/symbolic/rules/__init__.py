@@ -13,7 +13,7 @@ CATALOGUE: dict[str, Rule] = {rule.name: rule for topic in _TOPICS for rule in t
 
 
 def find_rule(name: str) -> Rule:
-    """Look up a rule; raises a ValueError that names the nearest ones where there is none of this name."""
+    """Return the rule of a name. A ValueError for an unknown name lists the nearest names."""
     if name not in CATALOGUE:
         near = ", ".join(get_close_matches(name, CATALOGUE, 3, 0.4))
         raise ValueError(f"there is no rule {name!r} in the catalogue" + (f"; near: {near}." if near else "."))

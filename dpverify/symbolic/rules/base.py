@@ -1,4 +1,4 @@
-"""What a rule is: an inequality or identity between named scalars, with conditions to check and a proof note."""
+"""Rules: inequalities or identities between named scalars, with conditions to check and a proof note."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Substitution = Mapping[str, Any]
 
 
 def substitute(expr: Any, where: Substitution) -> Any:
-    """Replace a rule's symbols and functions, by name; no sum binds what is put into it."""
+    """Replace a rule's symbols and functions by name.
+
+    Bound indices are renamed so that none captures a substituted symbol.
+    """
     put = set[Any]().union(*(sympy.sympify(value).free_symbols for value in where.values()))
     expr = sympy.sympify(expr).replace(
         lambda e: isinstance(e, sympy.Sum | sympy.Integral), partial(_apart, names={s.name for s in put})
@@ -33,7 +36,7 @@ def substitute(expr: Any, where: Substitution) -> Any:
 
 
 def _apart(node: Any, names: set[str]) -> Any:
-    """Give a sum other indices, where they have one of these names."""
+    """Rename the indices of a sum or an integral that have one of these names."""
     body = node.function
     limits = list(node.limits)
     for k, (index, *ends) in enumerate(limits):
@@ -49,19 +52,19 @@ def _apart(node: Any, names: set[str]) -> Any:
 
 @dataclass(frozen=True)
 class Condition(ABC):
-    """A side condition of a rule; its fields are expressions."""
+    """A side condition of a rule. Its fields are expressions."""
 
     def substituted(self, where: Substitution) -> Self:
-        """The condition of an instance."""
+        """Return the condition with expressions substituted for symbols."""
         return replace(self, **{part.name: substitute(getattr(self, part.name), where) for part in fields(self)})
 
     def expressions(self) -> tuple[Any, ...]:
-        """Expressions that must have a value for the condition to say something."""
+        """Return the expressions that must be defined for the condition to be meaningful."""
         return ()
 
     @abstractmethod
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is proven."""
+        """Test whether the facts imply the condition."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +74,11 @@ class Holds(Condition):
     relation: Any  # such as ``x <= 1``
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether the facts imply it."""
+        """Test whether the facts imply the relation."""
         return implied(self.relation, facts)
 
     def expressions(self) -> tuple[Any, ...]:
-        """Both sides."""
+        """Return both sides."""
         return tuple(self.relation.args)
 
     def __str__(self) -> str:
@@ -89,15 +92,15 @@ class ForAll(Condition):
     index: Any  # the integer
     lo: Any  # first and last integer; hi may be oo
     hi: Any
-    relation: Any  # what holds for each
+    relation: Any  # the relation for one integer
 
     def substituted(self, where: Substitution) -> ForAll:
-        """The condition of an instance."""
+        """Return the condition with expressions substituted for symbols."""
         parts = (substitute(part, where) for part in (self.lo, self.hi, self.relation))
         return ForAll(self.index, *parts)
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether the facts and the range of the index imply it."""
+        """Test whether the facts and the range of the index imply the relation."""
         inside = [self.index >= self.lo] + ([] if self.hi == sympy.oo else [self.index <= self.hi])
         try:
             range_facts = facts.given(inside)
@@ -111,12 +114,12 @@ class ForAll(Condition):
 
 @dataclass(frozen=True)
 class IsInteger(Condition):
-    """The expression takes integer values by the assumptions on its symbols."""
+    """The expression has integer values by the assumptions on its symbols."""
 
     expr: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether sympy knows it."""
+        """Test whether sympy knows that the expression is an integer."""
         return bool(self.expr.is_integer)
 
     def __str__(self) -> str:
@@ -125,12 +128,12 @@ class IsInteger(Condition):
 
 @dataclass(frozen=True)
 class IsRandom(Condition):
-    """The symbol is declared as a random variable, of any law, or a linear combination of such vectors."""
+    """The expression is a declared random variable of any law, or a linear combination of declared vectors."""
 
     variable: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is declared so."""
+        """Test whether the declarations make the expression a random variable."""
         law = variables.get(str(self.variable))
         return isinstance(law, AnyVector | GaussianNorm) or IsVector(self.variable).met(facts, variables)
 
@@ -140,12 +143,12 @@ class IsRandom(Condition):
 
 @dataclass(frozen=True)
 class IsVector(Condition):
-    """Every symbol of the expression that is not a declared vector is a number, and there is a vector among them."""
+    """The expression is a linear combination of declared vectors, at least one, with nonrandom coefficients."""
 
     variable: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether the expression is linear in declared vectors."""
+        """Test whether the expression is linear in declared vectors."""
         vectors = [s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector)]
         if not vectors:
             return False
@@ -168,7 +171,7 @@ class IsGaussianNorm(Condition):
     variance: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is declared so, with equal parameters."""
+        """Test whether the symbol is declared as such a norm with equal parameters."""
         declared = variables.get(str(self.variable))
         return (
             isinstance(declared, GaussianNorm)
@@ -188,7 +191,7 @@ class AreSetBits(Condition):
     of: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether it is declared so, for an equal integer."""
+        """Test whether the function is declared to list the set bits of an equal integer."""
         declared = variables.get(str(self.position.func))
         return isinstance(declared, SetBits) and sympy.expand(declared.of - self.of) == 0
 
@@ -198,7 +201,7 @@ class AreSetBits(Condition):
 
 @dataclass(frozen=True)
 class Instance:
-    """An inequality or equality between two expressions, with what must be proven of it."""
+    """An inequality or equality between two expressions, with the conditions that must be proven."""
 
     lhs: Any
     relation: Relation
@@ -206,19 +209,19 @@ class Instance:
     conditions: tuple[Condition, ...] = ()
 
     def at(self, where: Substitution) -> Instance:
-        """Put expressions in the place of variables; the conditions are not checked yet."""
+        """Return the instance with expressions substituted for variables. The conditions are not checked yet."""
         lhs = substitute(self.lhs, where)
         rhs = substitute(self.rhs, where)
         return Instance(lhs, self.relation, rhs, tuple(c.substituted(where) for c in self.conditions))
 
 
 def at_most(lhs: Any, rhs: Any) -> Instance:
-    """State that the left side is at most the right one."""
+    """Return the instance ``lhs <= rhs``."""
     return Instance(lhs, "<=", rhs)
 
 
 def equal(lhs: Any, rhs: Any) -> Instance:
-    """State that the two sides are equal."""
+    """Return the instance ``lhs = rhs``."""
     return Instance(lhs, "=", rhs)
 
 
@@ -226,20 +229,20 @@ def equal(lhs: Any, rhs: Any) -> Instance:
 class Rule:
     """An inequality or identity that steps of a derivation may cite."""
 
-    name: str  # how steps cite it
+    name: str  # the name that steps cite
     says: Instance  # the two sides, in symbols and (for summands) undefined functions
     proof: str  # why the rule is true, in a sentence or two
-    conditions: tuple[Condition, ...] = ()  # what must be proven of an instance
-    ranges: Mapping[str, Variable] = field(default_factory=dict)  # values of its variables for its own test
-    functions: Mapping[str, Any] = field(default_factory=dict)  # values of its functions for its own test
+    conditions: tuple[Condition, ...] = ()  # conditions that an instance must satisfy
+    ranges: Mapping[str, Variable] = field(default_factory=dict)  # ranges of its variables in the rule's test
+    functions: Mapping[str, Any] = field(default_factory=dict)  # values of its functions in the rule's test
 
     @property
     def variables(self) -> frozenset[str]:
-        """Names that an instance must give."""
+        """Names that an instance must assign."""
         return frozenset(self.ranges) | frozenset(self.functions)
 
     def instance(self, where: Substitution) -> Instance:
-        """Put expressions in the place of the variables; the conditions are not checked yet."""
+        """Return the instance with expressions substituted for the variables. The conditions are not checked yet."""
         if frozenset(where) != self.variables:
             raise ValueError(
                 f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "

@@ -1,4 +1,4 @@
-"""Rules about norms, inner products and moments, which are named scalars."""
+"""Rules about norms, inner products and moments, which are uninterpreted scalars."""
 
 from __future__ import annotations
 

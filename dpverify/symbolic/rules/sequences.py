@@ -1,7 +1,8 @@
 """Rules on the convolution of two geometric sequences, sums over blocks, polynomials on intervals, and binomials.
 
 The convolution is ``c_i = sum_{j<i} u**j * v**(i-1-j)``, so that ``c_0 = 0`` and ``c_(i+1) = u*c_i + v**i``. A sum
-telescopes where its terms are differences of a form in ``c_i`` and ``v**i``; the conditions say that they are.
+telescopes if its terms are differences of consecutive values of a form in ``c_i`` and ``v**i``. The conditions of the
+rules state this.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ f = Function("f", real=True)
 
 
 def convolution(first: Any, second: Any, count: Any, index: Any = j) -> Any:
-    """Term ``count`` of the convolution of two geometric sequences, ``sum_{j<count} first**j*second**(count-1-j)``."""
+    """Return term ``count`` of the convolution of two geometric sequences.
+
+    It is ``sum_{j<count} first**j*second**(count-1-j)``.
+    """
     return Sum(first**index * second ** (count - 1 - index), (index, 0, count - 1))
 
 
@@ -41,7 +45,7 @@ class Same(Condition):
     right: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether sympy proves it."""
+        """Test whether sympy proves the equality."""
         return are_equal(self.left, self.right, facts)
 
     def __str__(self) -> str:
@@ -50,21 +54,21 @@ class Same(Condition):
 
 @dataclass(frozen=True)
 class BernsteinOrder(Condition):
-    """``small <= large`` on an interval: the difference, a polynomial, has no negative Bernstein coefficient."""
+    """``small <= large`` on an interval, because no Bernstein coefficient of the difference is negative."""
 
     small: Any  # polynomials with rational coefficients in the variable
     large: Any
-    variable: Any  # A symbol, in an instance
-    low: Any  # rational ends of the interval, in an instance
+    variable: Any  # a symbol in every instance
+    low: Any  # rational ends of the interval in every instance
     high: Any
 
     def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
-        """Whether all coefficients are rational and none is negative; the degree is not raised."""
+        """Test whether all coefficients are rational and nonnegative. The degree is not raised."""
         return bool(self.coefficients) and all(coefficient >= 0 for coefficient in self.coefficients)
 
     @property
     def coefficients(self) -> list[Any]:
-        """The Bernstein coefficients of the difference; none where it is no polynomial with rational coefficients."""
+        """Bernstein coefficients of the difference; empty unless the ends and the coefficients are rational."""
         unit = Dummy("unit")
         ends_known = self.variable.is_Symbol and self.low.is_Rational and self.high.is_Rational
         if not ends_known or not self.low < self.high:

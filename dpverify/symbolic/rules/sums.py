@@ -1,4 +1,4 @@
-"""Rules about sums: geometric ones, and sums of any summand, which stands as a function of the index."""
+"""Rules about geometric sums, sums whose summand is any function of the index, and a Gaussian integral."""
 
 from __future__ import annotations
 
