@@ -143,7 +143,7 @@ class RecordedRun:
         )
 
     def manifest(self, claim: ClaimSpec, reading: dict[str, str]) -> RunInfo | None:
-        """Return the manifest of the run that judged a claim: the recorded run, or an earlier one whose verdict counts."""
+        """Return the manifest of the run that judged a claim: the recorded run or an earlier one."""
         result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
         run = self._run(claim.paper)
         if result is None or run is None:
