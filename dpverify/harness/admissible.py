@@ -129,7 +129,7 @@ def _asked(statement: Statement, point: Point) -> list[str]:
 
 
 def _letters(statement: Statement, names: frozenset[str]) -> set[str]:
-    """Return the letters that have a value if some have one: these, and letters whose definitions use only these."""
+    """Return some letters, together with the letters whose definitions use only these."""
     letters = set(names)
     for name, formula in statement.let:
         if free_names(formula) <= letters:

@@ -41,7 +41,7 @@ class Context:
     point: Point = field(default_factory=dict)  # parameters of a simulation
     share: float = math.inf  # core seconds that this check may cost; infinite if all checks fit into the budget
     proof: RecordedProof | None = None  # for a derivation: the recorded proof, which need not be derived again
-    certificate: CertificateFile | None = None  # for a derivation: a stored certificate of its present code
+    certificate: CertificateFile | None = None  # for a derivation: a certificate that is up to date
     recorded: CheckResult | None = None  # for other checks: the result of the recorded run
 
     @cached_property

@@ -82,8 +82,7 @@ def slack_of(findings: Findings, relation: str) -> Slack | None:
     if top.exact is not None and bottom.exact is not None and Fraction(bottom.exact) > 0:
         smallest = to_number(Fraction(top.exact) / Fraction(bottom.exact))
     else:
-        # Equal sides may differ after rounding to floats. Unless the statement is certainly false, the ratio is at most
-        # 1.
+        # Equal sides may differ after rounding to floats. Unless the statement is false, the ratio is at most 1.
         smallest = _inverse(sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0))
     return Slack(min=smallest, typical=_inverse(findings.typical_ratio()))
 

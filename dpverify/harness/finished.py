@@ -68,7 +68,8 @@ def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = 
     """Return the exit code of a run: 130 after Ctrl-C, 1 after a failure, otherwise 0.
 
     Failures are: a pin is contradicted; sources disagree; a check broke or missed its fault; the slack of a statement
-    that is pinned as tight has changed; a proof of a statement that is pinned as proved is lost.
+    that is pinned as tight is above 1; counterexamples contradict the recorded severity; a proof of a statement that is
+    pinned as proved is lost.
     ``strict``: an unconfirmed pin is also a failure. ``strict_pins``: papers for which a claim without a pin that is
     refuted, inconclusive or untested is also a failure.
     """
@@ -103,7 +104,7 @@ class Inputs:
 
     @property
     def digest(self) -> str:
-        """Digest of all inputs, or "" if some of them cannot be read, so that no answer may be stored or reused."""
+        """Digest of all inputs, or "" if some of them are unknown, so that no answer may be stored or reused."""
         return "" if self._before is None else self._before.digest
 
     @property
@@ -114,7 +115,7 @@ class Inputs:
         return self._read() == self._before
 
     def _read(self) -> Snapshot | None:
-        """Return a snapshot of the inputs, or None if something cannot be read.
+        """Return a snapshot of the inputs, or None if some of them are unknown.
 
         Papers that do not come with dpverify may use code and data from anywhere. With them, nothing is stored.
         """

@@ -74,7 +74,7 @@ def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[
 
 
 def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterable[Probe]) -> list[ControlResult]:
-    """Decide the measured side against its own value plus room, in place of the printed side.
+    """Decide the measured side against its own value, with some room, in place of the printed side.
 
     This detects a decision that is false at some points whatever the sides are. The list is empty for an equation.
     """

@@ -44,7 +44,7 @@ class Probe:
     holds: bool | None  # whether the statement holds; None if 2048 bits did not decide
     lhs: Number  # the left side
     rhs: Number
-    # Share of the bound that is used: 1 if both sides are equal, above 1 if violated, 0 if the room is infinite.
+    # Share of the bound that is used: 1 if both sides are equal, above 1 if violated, 0 if nothing is used.
     ratio: float
     note: str = ""  # further text for a counterexample
 

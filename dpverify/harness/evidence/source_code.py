@@ -39,7 +39,7 @@ def first_line(module: str) -> int:
 
 KIND = "code"
 FILE = "files"  # the only file of this kind: a table indexed by the content of source files
-MOST_FILES = 5000  # limit of source files in the table; above it, the table starts again
+MOST_FILES = 5000  # limit of source files in the table; above it, only new files are kept
 
 _NEW: set[str] = set()  # keys that this process has added but not yet written
 

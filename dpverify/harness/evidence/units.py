@@ -167,9 +167,9 @@ class _UnitReader:
         return {alias or attribute.partition(".")[0] for node in self.imports for attribute, alias in node.names}
 
     def _with_unused_imports(self) -> list[Unit]:
-        """Return the units.
+        """Return the units, with an effect for each foreign import that nothing uses.
 
-        Foreign imports that nothing uses are marked, because they may be there for their effect.
+        Such an import may be there for its effect.
         """
         used = {name.partition(".")[0] for unit in self.units for name in unit.uses}
         return [

@@ -100,7 +100,7 @@ class Sampler:
         return env if self.admits(env) else None
 
     def interval(self, symbol: str, env: Point) -> Interval:
-        """Return the interval of a symbol by its domain, the region and the solved conditions, for earlier values."""
+        """Return the interval that the domain, the region, the conditions and earlier values allow for a symbol."""
         lo, hi = self.region.get(symbol, (None, None))
         interval = Interval(lo, hi, integer=self.domains[symbol].kind == "integer")
         if interval.integer:

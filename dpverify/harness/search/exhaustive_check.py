@@ -245,7 +245,7 @@ def away_from_boundaries(point: Point) -> bool:
 class RuleCheck(ExhaustiveCheck):
     """An :class:`ExhaustiveCheck` that also looks for a counterexample in the interior."""
 
-    # tests distance from boundaries
+    # tests whether a point is away from every boundary
     interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
     about_kernel: bool = field(default=False, kw_only=True)  # whether a violation means that our sources disagree
     seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run

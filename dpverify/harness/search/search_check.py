@@ -175,7 +175,7 @@ class SearchCheck(Check):
     def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
         """Probe a few points of ordinary sizes after a search without violations."""
         statement = self._narrowed(original)
-        if self.lhs is not None:  # code takes too long to measure at such sizes
+        if self.lhs is not None:  # a left side that code measures takes too long at such sizes
             return Further()
         probe = practical_violation(statement, self._domains(), 0, prober, drawn=False)
         sized = bool(practical_conditions(roles_of(statement)))
@@ -250,7 +250,7 @@ class SearchCheck(Check):
         largest = largest_violation(sampler, prober, findings)
         roles = roles_of(context.statement)
         practical = next((probe for probe in findings.violations if is_practical(probe.point, roles)), None)
-        if self.lhs is None:  # code takes too long to measure at such sizes
+        if self.lhs is None:  # a left side that code measures takes too long at such sizes
             wide_prober = self._prober(context, wide.statement, None)
             seed = self._seed(context, 0, "practical")
             drawn = context.budget.name != "smoke"

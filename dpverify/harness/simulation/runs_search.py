@@ -74,9 +74,8 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
     """
 
     family: Family[CaseT] = field(kw_only=True)  # the problems
+    effort: Mapping[str, Effort] = field(kw_only=True)  # for each budget
     # declared core seconds of a run of the search, on average; runs of the confirmation may take three times as long
-    effort: Mapping[str, Effort] = field(kw_only=True)
-    # declared core seconds of a run of the search, on average; runs of the confirmation may take thrice that
     seconds_each: float = field(kw_only=True)
 
     def cost(self, context: Context) -> float:

@@ -132,7 +132,7 @@ class TrajectoryEffect:
         return (SECONDS_PER_NUMBER + SECONDS_PER_PAIR[self.pairs] * self.rows) * self.values
 
     def power(self, n: int, alpha: float) -> float:
-        """Return the power against the hardest declared fault, each detected by the test for this fault."""
+        """Return the smallest power against the declared faults, each with the test that is made for it."""
         part = alpha * SHARE
         powers = []
         if self.scale is not None:

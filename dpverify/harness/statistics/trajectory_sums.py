@@ -87,7 +87,7 @@ def whitening(covariance: Floats) -> Whitening:
 
 
 def cholesky_factor(covariance: Floats) -> Floats:
-    """Return the lower triangular L with ``L @ L.T`` the covariance."""
+    """Return the lower triangular matrix L for which ``L @ L.T`` is the covariance."""
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or covariance.shape[0] == 0:
         raise ValueError(f"covariance must be a square matrix, got covariance.shape={covariance.shape}.")
     if not np.all(np.isfinite(covariance)):
