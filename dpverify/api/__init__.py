@@ -1,4 +1,4 @@
-"""What a program calls: judge claims, read recorded verdicts, explain, draw and evaluate them, audit mechanisms."""
+"""The Python interface: judge claims, read recorded verdicts, explain, draw and evaluate claims, audit mechanisms."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The statement of a claim that a user selects, and numbers for its letters.
+"""Select the statement of a claim, and check numbers for its letters.
 
-The statement is the printed or the amended one, in one of its readings. Numbers are read exactly and compared with the
-statement's domains and conditions, which also give the range of a letter.
+The statement is the printed one, the amended one, or the printed one where it holds, in one of its readings. Numbers
+are read exactly and compared with the statement's domains and conditions, which also determine the range of a letter.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 
 NumberInput: TypeAlias = SupportsIndex | SupportsFloat | str  # int, float, Fraction, Decimal, numbers of numpy, or text
 
-SIMPLEST = 10**9  # largest denominator of a fraction for which a float stands, if it has the value of that float
+SIMPLEST = 10**9  # largest denominator of the fraction that replaces a float, if it has the value of that float
 BITS = 1024  # precision of definitions
 
 
@@ -57,7 +57,7 @@ class ConditionError(ValueError):
 
 
 def exact_number(letter: str, value: NumberInput) -> Fraction:
-    """Return a number exactly. A float stands for the simplest fraction that rounds to it: 1/3, not 0.333...333."""
+    """Return an exact number. A float is replaced by the simplest fraction that rounds to it: 1/3, not 0.333...333."""
     rule = "must be a finite number, or a text such as '1/3'"
     if isinstance(value, bool):
         raise ArgumentError(letter, value, rule)
@@ -77,10 +77,10 @@ def exact_number(letter: str, value: NumberInput) -> Fraction:
 
 
 def needed_part(statement: Statement, also: Iterable[str] = ()) -> Statement:
-    """The statement without its left side, and without definitions and letters that nothing else uses.
+    """Return the statement without its left side, unused definitions and unused letters.
 
-    What is used is the right side and the conditions, the letters in ``also``, and what their definitions and domains
-    mention.
+    The right side, the conditions and the letters in ``also`` are used, and everything that their definitions and
+    domains mention.
     """
     formulas = [formula for condition in statement.requires for formula in condition.operands]
     formulas += [statement.rhs] if statement.rhs is not None else []
@@ -110,7 +110,7 @@ def violations(statement: Statement, point: Mapping[str, Fraction]) -> list[str]
 
 
 def inequalities(statement: Statement) -> list[Inequality]:
-    """The conditions of the statement and those of its letters' domains, each once."""
+    """Return the conditions of the statement and of its letters' domains, without duplicates."""
     conditions = [
         *statement.requires,
         *(constraint for domain in statement.domains.values() for constraint in domain.constraints),
@@ -126,7 +126,7 @@ def _kinds(statement: Statement, env: Mapping[str, Exact]) -> Iterator[str]:
 
 
 def failing(parts: Iterable[Inequality], env: Mapping[str, Exact]) -> Iterator[str]:
-    """The inequalities that do not certainly hold, with the values of their sides."""
+    """Yield the inequalities that do not certainly hold, with the values of their sides."""
     for part in parts:
         answer = holds(Compare((part.op,), (part.left, part.right)), env)  # type: ignore[arg-type]  # the op of a link
         if answer is not True:
@@ -144,7 +144,7 @@ def _violation(part: Inequality, env: Mapping[str, Exact], *, undecided: bool) -
 
 
 def inequality_text(part: Inequality) -> str:
-    """An inequality in the formula language."""
+    """Return an inequality in the formula language."""
     return f"{to_text(part.left)} {part.op} {to_text(part.right)}"
 
 
@@ -159,7 +159,7 @@ def chosen_statement(spec: ClaimSpec, variant: Variant, reading: Mapping[str, st
     """
     if variant not in get_args(Variant):
         raise ValueError(f"variant must be one of {', '.join(get_args(Variant))}, got variant={variant!r}.")
-    spec.complete(reading)  # raises for an unknown reading
+    spec.complete(reading)  # raises an error for an unknown reading
     fitting = [complete_reading for complete_reading in spec.readings() if reading.items() <= complete_reading.items()]
     statements = [
         spec.statement(complete_reading, variant)
@@ -211,7 +211,10 @@ def _listed(reading: Mapping[str, str]) -> str:
 
 
 def interval(statement: Statement, letter: str, point: Mapping[str, Fraction], name: str) -> tuple[float, float]:
-    """Smallest and largest value of a letter, given others; a ValueError where a condition cannot be solved for it."""
+    """Return the smallest and largest value of a letter, given other letters.
+
+    Raises a ValueError if a condition cannot be solved for the letter.
+    """
     allowed = Interval(None, None, integer=statement.domains[letter].kind == "integer")
     parts = [_without_definitions(part, statement) for part in inequalities(statement)]
     decidable = [part for part in parts if part.names <= point.keys()]
@@ -229,7 +232,7 @@ def interval(statement: Statement, letter: str, point: Mapping[str, Fraction], n
 
 
 def _without_definitions(part: Inequality, statement: Statement) -> Inequality:
-    """An inequality with the letters that the statement defines replaced by their definitions."""
+    """Return an inequality in which the letters that the statement defines are replaced by their definitions."""
 
     def replaced(side: Formula) -> Formula:
         for name, value in reversed(statement.let):
@@ -240,7 +243,7 @@ def _without_definitions(part: Inequality, statement: Statement) -> Inequality:
 
 
 def _end(part: Inequality, letter: str, point: Mapping[str, Fraction]) -> tuple[str, Fraction]:
-    """Return how an inequality bounds a letter, and by which number."""
+    """Return the operator and the number by which an inequality bounds a letter."""
     text = inequality_text(part)
     if missing := sorted(part.names - point.keys() - {letter}):
         raise ValueError(f"{', '.join(missing)} must be given as well: {text}.")
@@ -251,7 +254,7 @@ def _end(part: Inequality, letter: str, point: Mapping[str, Fraction]) -> tuple[
 
 
 def _above(end: Fraction | None) -> float:
-    """The smallest float that stands for a number of at least ``end``."""
+    """Return the smallest float that `exact_number` reads as at least ``end``."""
     if end is None:
         return -math.inf
     value = float(end)

@@ -1,4 +1,4 @@
-"""Whether the conditions of the claims that a claim uses follow from its own conditions."""
+"""Judge whether a claim's own conditions imply the conditions of the claims that it uses."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ Finding: TypeAlias = Literal["met", "not met", "no violation found", "undecided"
 
 
 class JudgedCondition(Record, frozen=True, kw_only=True):
-    """A condition of a used claim, and whether it follows."""
+    """A condition of a used claim, and whether the conditions of the claim imply it."""
 
     claim: str
     uses: str
     condition: str
     finding: Finding
-    reading: dict[str, str] = {}  # with which it fails or is undecided
+    reading: dict[str, str] = {}  # the reading in which it fails or is undecided
     counterexample: Counterexample | None = None
-    missing: list[str] = []  # letters that the claim does not have
-    reason: str | None = None  # what the records say of a condition that is not met
+    missing: list[str] = []  # letters of the condition that the claim does not have
+    reason: str | None = None  # recorded reason for a condition that is not met
 
 
 class JudgedConditions(Record, frozen=True, kw_only=True):
     """All conditions of the claims that the claims of a paper use."""
 
     paper: str
-    stated: int  # further conditions, which the claims themselves state
+    stated: int  # number of further conditions, which the claims state themselves
     conditions: list[JudgedCondition]
-    surprises: list[str]  # conditions that are not met without a record, and records whose condition is not unmet
+    surprises: list[str]  # unmet conditions without a record, and records of conditions not found unmet
 
     @property
     def unmet(self) -> list[JudgedCondition]:
@@ -57,21 +57,21 @@ def used_conditions(
 ) -> JudgedConditions:
     """Judge, for each claim of a paper, whether it meets the conditions of the claims of the paper that it uses.
 
-    Letters are compared by name: a letter means the same in all claims of a paper. A proof or a search decides, over
-    all values that the claim allows.
+    Letters are compared by name, because a letter has the same meaning in all claims of a paper. A proof or a search
+    decides, over all values that the claim allows.
 
     Parameters
     ----------
     paper : str
         Key of the paper, such as ``"tran2022"``.
     specs : pathlib.Path or str, optional
-        Folder of specs; the bundled ones by default.
+        Folder of specs; by default the bundled specs.
     budget : {"smoke", "standard", "full"}
-        How hard to look.
+        Amount of work.
     seed : int
         At least 0; the same seed gives the same results.
     jobs : int
-        Worker processes, which results do not depend on.
+        Number of worker processes. Results do not depend on it.
     progress : callable, optional
         Called after each block of work.
 
@@ -83,7 +83,7 @@ def used_conditions(
     Raises
     ------
     SpecError
-        If a file of the specs breaks a rule; ``UnknownClaim`` if there is no such paper.
+        If a file of the specs is invalid; ``UnknownClaim`` if there is no such paper.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def used_conditions(
 
 
 def _judged(condition: UsedCondition, results: Sequence[Result], reason: str | None) -> JudgedCondition:
-    """Combine the results of all readings: a single one in which the condition fails decides."""
+    """Combine the results of all readings. One reading in which the condition fails decides."""
     finding: Finding = "met" if results else "other letters"
     example = None
     reading: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _judged(condition: UsedCondition, results: Sequence[Result], reason: str | N
 
 
 def _surprises(judged: Sequence[JudgedCondition], records: dict[tuple[str, str, str], str]) -> Iterator[str]:
-    """Yield what the records do not say, or say wrongly."""
+    """Yield the differences between the judged conditions and the records."""
     unmet = {
         (condition.claim.partition(":")[2], condition.uses.partition(":")[2], condition.condition)
         for condition in judged

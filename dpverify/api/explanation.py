@@ -1,4 +1,4 @@
-"""The explanation of one claim as text, as ``dpverify explain`` prints it, and its figures, from the recorded run."""
+"""The explanation of one claim as text, as printed by ``dpverify explain``, and its figures, from the recorded run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Explanation:
         return self.text()
 
     def text(self, width: int = WIDTH) -> str:
-        """The explanation as plain text of at most ``width`` columns."""
+        """Return the explanation as plain text of at most ``width`` columns."""
         lines = self._printed(width).export_text().splitlines()
         return "\n".join(line.rstrip() for line in lines)
 
@@ -77,17 +77,17 @@ def explain(
 ) -> Explanation:
     """Explain one claim: what the paper prints, the verdict, what holds instead, and the recorded evidence.
 
-    Nothing is run, and the evidence is not compared with the code of today; ``dpverify explain`` on the command line
-    says so if the code has changed since.
+    No check is run, and the evidence is not compared with the present code. The command ``dpverify explain`` reports
+    whether the code has changed since.
 
     Parameters
     ----------
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
     full : bool, default False
-        Whether to show all findings, symbols, conditions, derivations and checks, not one or two screens.
+        Whether to show all findings, symbols, conditions, derivations and checks, instead of one or two screens.
     specs : pathlib.Path, str or Specs, optional
-        Folder of specs, or specs already loaded; the bundled ones by default.
+        Folder of specs, or specs already loaded; by default the bundled specs.
     report : pathlib.Path or str, optional
         Folder that ``dpverify verify --report`` wrote; by default the report that comes with dpverify.
 
@@ -101,7 +101,7 @@ def explain(
     UnknownClaim
         If there is no such claim.
     ValueError
-        If a pattern fits several claims.
+        If a pattern matches several claims.
 
     Examples
     --------
@@ -145,8 +145,7 @@ def figure(
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
     name : str, optional
-        Name of the figure where a claim has several; by default its first one. An unknown name raises an error that
-        lists the names.
+        Name of the figure if a claim has several; by default the first. The error for an unknown name lists the names.
     specs, report
         As for :func:`explain`.
     **reading
@@ -172,7 +171,7 @@ def figure(
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
     spec = single_claim(loaded, claim)
-    spec.complete(reading)  # complains of an unknown reading
+    spec.complete(reading)  # raises an error for an unknown reading
     from dpverify.report.collect import pictures
     from dpverify.report.pages.figures import caption, draw
 
@@ -187,13 +186,13 @@ def figure(
         raise ValueError(f"name must be one of {names}, got name={name!r}.")
     drawn = draw(picture.name, picture.columns)
     drawn.set_label(caption(picture.name, picture.columns))
-    # A notebook calls this. Without it, a notebook shows figures of pyplot only.
+    # Notebooks call this method. Without it, they show only figures of pyplot.
     vars(drawn)["_repr_svg_"] = partial(_as_svg, drawn)
     return drawn
 
 
 def _as_svg(drawn: Figure) -> str:
-    """A figure as SVG, as the report has it."""
+    """Return a figure as SVG, as in the report."""
     from dpverify.report.style import to_svg
 
     return to_svg(lambda: drawn, str(drawn.get_label())).decode()

@@ -1,4 +1,4 @@
-"""The bound of a claim, printed or amended: as a sympy expression, and as a function of numbers."""
+"""The bound of a claim as a sympy expression and as a function of numbers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from dpverify.report.words import reading_words, status_words
 from dpverify.symbolic.exact.evaluate import evaluate_statement, to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, Exact, UndecidedError
 
-PRECISIONS = (256, 1024, 2048)  # bits of the balls of a value, until it is sharp
-SHARP_BITS = 60  # relative accuracy of a value, more than a float has
+PRECISIONS = (256, 1024, 2048)  # bits of the balls, increased until the value is sharp
+SHARP_BITS = 60  # required relative accuracy of a value, more than that of a float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClaimFormula:
     """The right side of a claim: ``formula.expression`` for sympy, ``formula(N=1000, ...)`` for numbers.
 
-    Letters are those of the paper; ``print(formula)`` lists them with their domains and meanings.
+    The letters are those of the paper. ``print(formula)`` lists them with their domains and meanings.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class ClaimFormula:
     status : str
         Our verdict on this statement, such as "refuted" or "proved".
     severity : str or None
-        What falls with it, if it is a printed statement that is refuted.
+        Consequence of the error, if it is a printed statement that is refuted.
     why : str
         Reason of the verdict, or of the amendment.
 
@@ -72,7 +72,7 @@ class ClaimFormula:
 
     @property
     def variant(self) -> Variant:
-        """Which statement it is: printed, amended, or held (as printed, where it holds)."""
+        """Kind of statement: printed, amended, or held (the printed statement where it holds)."""
         return self.statement.variant
 
     @property
@@ -82,17 +82,17 @@ class ClaimFormula:
 
     @property
     def relation(self) -> str:
-        """How the left side compares with the right side: <=, =, >=, <, >, O or O~."""
+        """Relation of the left side to the right side: <=, =, >=, <, >, O or O~."""
         return str(self.statement.relation)
 
     @cached_property
     def expression(self) -> Any:
-        """The right side as a sympy expression, definitions substituted."""
+        """The right side as a sympy expression, with definitions substituted."""
         return self._sides[1]
 
     @cached_property
     def left(self) -> Any:
-        """The left side as a sympy expression; the name of the quantity if it is measured by code."""
+        """The left side as a sympy expression, or the name of the quantity if code measures it."""
         return self.statement.quantity if self._sides[0] is None else self._sides[0]
 
     @property
@@ -104,7 +104,7 @@ class ClaimFormula:
 
     @property
     def conditions(self) -> list[str]:
-        """Conditions on the letters, besides their domains."""
+        """Conditions on the letters, in addition to their domains."""
         return texts(display(self.statement), "if")
 
     def __call__(self, **numbers: NumberInput) -> float:
@@ -113,7 +113,7 @@ class ClaimFormula:
         Parameters
         ----------
         **numbers
-            A value for each of ``letters``. A float stands for the simplest fraction that has its value; exact numbers
+            A value for each of ``letters``. A float is replaced by the simplest fraction with its value. Exact numbers
             are int, Fraction, or text such as "1/3".
 
         Returns
@@ -124,10 +124,10 @@ class ClaimFormula:
         Raises
         ------
         ConditionError
-            If a condition or a domain is violated; the message says which, with the values.
+            If a condition or a domain is violated. The message names it, with the values.
         ValueError
-            If a letter is missing or unknown, if the claim is about an order of growth, without a constant, or if the
-            formula has no value there, as with functions of the paper that stand for vectors.
+            If a letter is missing or unknown, if the claim is about an order of growth, which has no constant, or if
+            the formula has no value, for example because it contains vector functions of the paper.
         """
         return float(to_number(self.exact(**numbers)).float)
 
@@ -159,13 +159,13 @@ class ClaimFormula:
         Returns
         -------
         tuple of float
-            Smallest and largest value, rounded to the inside; infinite where there is no limit. If the condition is
-            strict, the limit itself is excluded.
+            Smallest and largest value, rounded inwards; infinite if there is no limit. If the condition is strict, the
+            limit itself is excluded.
 
         Raises
         ------
         ConditionError
-            If the numbers violate another condition, or if no value is left.
+            If the numbers violate another condition, or if no value is allowed.
         ValueError
             If a letter is missing or unknown, or if a condition cannot be solved for the letter.
 
@@ -202,7 +202,7 @@ class ClaimFormula:
         return status_words(self.status, self.severity)
 
     def _point(self, numbers: Mapping[str, NumberInput]) -> dict[str, Fraction]:
-        """The numbers exactly; a ValueError names one that is no letter."""
+        """Return the exact numbers. Raises a ValueError for a name that is not a letter of the statement."""
         for name in numbers:
             if name in self.statement.let_names:
                 raise ValueError(f"{self._name} defines {name} itself: it needs {', '.join(self.letters)}.")
@@ -211,7 +211,7 @@ class ClaimFormula:
         return {name: exact_number(name, value) for name, value in numbers.items()}
 
     def _wanted(self, name: str, point: Mapping[str, Fraction]) -> str:
-        """A letter that is missing, with what it means, and its smallest and largest value where these are known."""
+        """Describe a missing letter by its meaning, and its smallest and largest value if these can be computed."""
         symbol = self.statement.symbols[name]
         description = f"{name} ({self.statement.domains[name]}: {symbol.meaning})"
         try:
@@ -241,24 +241,24 @@ class ClaimFormula:
 def formula(
     claim: str, variant: Variant = "printed", *, specs: Path | str | Specs | None = None, **reading: str
 ) -> ClaimFormula:
-    """Get the bound that a claim states, as the paper prints it or as we correct it.
+    """Return the bound that a claim states, as the paper prints it or as we correct it.
 
     Parameters
     ----------
     claim : str
         Full id, such as "tran2022:lemma-12", or an id that only one paper has.
     variant : {"printed", "amended", "held"}
-        What the paper prints, our correction, or what the paper prints under the conditions under which it holds.
+        The printed statement, our correction, or the printed statement under conditions under which it holds.
     specs : pathlib.Path, str or Specs, optional
-        Folder of specs, or specs already loaded; the bundled ones by default.
+        Folder of specs, or specs already loaded; by default the bundled specs.
     **reading
-        Choices of the claim's readings, such as ``ordering="fresh"``. They must be given where the readings have
-        different statements or verdicts; the error lists the choices.
+        Choices of the claim's readings, such as ``ordering="fresh"``. They are required if the readings have different
+        statements or verdicts. The error lists the choices.
 
     Returns
     -------
     ClaimFormula
-        Its ``expression`` is a sympy expression; call it with numbers to evaluate it. ``status`` is our verdict: a
+        Its ``expression`` is a sympy expression. Call it with numbers to evaluate it. ``status`` is our verdict; a
         printed statement may be refuted.
 
     Raises
@@ -268,7 +268,7 @@ def formula(
     SpecError
         If the claim has no such reading.
     ValueError
-        If a pattern fits several claims, the claim has no such variant, it is stated in words, or a reading must be
+        If a pattern matches several claims, the claim has no such variant, it is stated in words, or a reading must be
         chosen.
 
     Examples
@@ -293,7 +293,7 @@ def formula(
 
 
 def _with_verdict(spec: ClaimSpec, statement: Statement) -> ClaimFormula:
-    """A formula with what our verdict says of it."""
+    """Return a formula with the status, severity and reason of our verdict."""
     verdict = spec.verdict(statement.reading)
     status = spec.pinned(statement.reading, statement.variant)
     if verdict is None:
@@ -305,7 +305,7 @@ def _with_verdict(spec: ClaimSpec, statement: Statement) -> ClaimFormula:
 
 
 def _sharp_value(statement: Statement, point: Mapping[str, Fraction]) -> Exact:
-    """The right side at a point: exact, or to more bits than a float has."""
+    """Return the right side at a point, exactly or with more bits than a float has."""
     for bits in PRECISIONS:
         value = evaluate_statement(statement, point, precision=bits)[1]
         if isinstance(value, Fraction) or not value.is_finite() or value.rel_accuracy_bits() >= SHARP_BITS:

@@ -38,41 +38,42 @@ def verify(
     Parameters
     ----------
     *claims : str
-        Full ids (``tran2022:lemma-12``), ids without the paper where only one paper has them, or globs; none at all for
-        every claim.
+        Full ids (``tran2022:lemma-12``), ids without the paper if only one paper has them, or glob patterns. By default
+        all claims are judged.
     paper : str, optional
         Only claims of this paper.
     specs : pathlib.Path, str or Specs, optional
-        Folder of specs, or specs already loaded; the bundled ones by default.
+        Folder of specs, or specs already loaded; by default the bundled specs.
     budget : {"smoke", "standard", "full"}
-        How hard to look.
+        Amount of work.
     seed : int
         At least 0; the same seed gives the same results.
     jobs : int
-        Worker processes, which results do not depend on. More than 1 asks for the ``if __name__ == "__main__":`` guard
-        of :mod:`multiprocessing` in the calling script.
+        Number of worker processes. Results do not depend on it. More than 1 requires the ``if __name__ == "__main__":``
+        guard of :mod:`multiprocessing` in the calling script.
     fresh : bool
-        Derive and search everything. Without it, at the budget "smoke", a derivation that nothing has changed since
-        the recorded run is taken from there, once the stand-alone checker has accepted its certificate, and a
-        refutation once its counterexamples have been evaluated.
+        Derive and search everything again. By default, at the budget "smoke", results of the recorded run whose
+        evidence has not changed are reused: a derivation if the stand-alone checker accepts its certificate, and a
+        refutation if its counterexamples are confirmed.
     checks : str, optional
-        Package with the checks of the papers of ``specs``, or "module:function"; by default those of our papers and of
-        the outside papers. A claim without a check is searched where its two sides are formulas.
+        Package with the checks of the papers of ``specs``, or "module:function"; by default the checks of our papers
+        and of papers outside dpverify. A claim without a written check gets default checks if its two sides are
+        formulas.
 
     Returns
     -------
     Verdicts
-        A list of results in the order of the papers and their claims, which notebooks show as a table.
+        Results in the order of the papers and their claims. Notebooks show them as a table.
 
     Raises
     ------
     SpecError
-        When a specs file breaks a rule, or ``checks`` cannot be imported; ``UnknownClaim`` when a claim or paper is not
-        there.
+        If a specs file is invalid, or ``checks`` cannot be imported; ``UnknownClaim`` if a claim or paper does not
+        exist.
     ValueError
-        When ``budget``, ``seed`` or ``jobs`` is outside its range.
+        If ``budget``, ``seed`` or ``jobs`` is out of range.
     KeyboardInterrupt
-        On Ctrl-C; :func:`verify_run` keeps what was decided so far.
+        On Ctrl-C. :func:`verify_run` returns what was decided so far.
 
     Examples
     --------
@@ -113,29 +114,30 @@ def verify_run(
     progress : callable, optional
         Called after each block of work with a ``Progress``.
     spare : bool
-        Start no worker processes where that would take longer than the work.
+        Start no worker processes if that would take longer than the work.
     early : concurrent.futures.Executor, optional
-        One worker process that was started already, to share the work; it is shut down where others are started.
+        A running worker process that shares the work. It is shut down if other workers are started.
     fresh : bool
-        As for :func:`verify`; and nothing is taken from the store.
+        As for :func:`verify`. Results in the store are also ignored.
     store : dpverify.harness.run.store.Store, optional
-        Where each block of work is kept as it ends, and found again by a later run with the same seed and code.
+        Cache in which each finished block of work is stored. A later run with the same seed and code reuses it.
     cluster : dpverify.harness.run.cluster.Cluster, optional
-        A Dask cluster whose workers do the work in place of ``jobs`` processes here; results do not depend on it.
+        A Dask cluster whose workers do the work instead of ``jobs`` local processes. Results do not depend on it.
     limit : float
-        Seconds that one call of a check may take: its import, its plan, one block, and what joins the blocks. With it,
-        checks run in processes of their own, which are ended then, and the check is inconclusive. The calling script
-        needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`. 0 for none.
+        Time limit in seconds for one call of a check: its import, its plan, one block, or the combination of blocks; 0
+        for none. With a limit, checks run in separate processes. A process that exceeds it is terminated, and the check
+        is inconclusive. The calling script needs the ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`.
     whole_run : dpverify.harness.finished.WholeRun, optional
-        Keeps the run in the store once all is decided.
+        Stores the run if all is decided.
     renew : pathlib.Path, optional
-        Folder of a report. Its verdicts whose record, code, budget and versions have not changed stand; only the
-        other claims are judged. Each result and the manifest say which run judged it.
+        Folder of a report. Its verdicts are kept if their record, code, budget and versions have not changed. Only the
+        other claims are judged. Each result and the manifest record which run judged the claim.
 
     Returns
     -------
     Run
-        After Ctrl-C, or where the cluster was lost, with ``run.interrupted`` and what was decided so far.
+        After Ctrl-C, or if the cluster was lost, ``run.interrupted`` is true and the results cover what was decided so
+        far.
 
     Raises
     ------
@@ -150,7 +152,7 @@ def verify_run(
     False
     """
     loaded = specs if isinstance(specs, Specs) else load_specs(specs)
-    chosen = loaded.select(claims, paper)  # complains of an unknown claim before anything heavy is loaded
+    chosen = loaded.select(claims, paper)  # raises an error for an unknown claim before large modules are loaded
     from dpverify.harness.recorded_proof import RecordedRun
     from dpverify.harness.run.runner import verify as judge
     from dpverify.harness.run.runner import verify_apart
@@ -172,8 +174,8 @@ def verify_run(
     }
     if limit <= 0.0:
         return judge(**options, progress=progress, early=early, store=store, cluster=cluster, whole_run=whole_run)
-    if early is not None:  # it would do nothing, and hold memory
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
+    if early is not None:  # it would be idle, and use memory
+        with suppress(OSError):  # Python 3.11 may close the pool's pipe first if the process has just died
             early.shutdown(wait=False, cancel_futures=True)
     return verify_apart(limit, progress=progress, store=store, cluster=cluster, **options)
 
@@ -193,50 +195,51 @@ def audit(
 ) -> AuditResult:
     """Bound the epsilon of a mechanism from below, with confidence, from its outputs on two neighbouring data sets.
 
-    What is assumed stands in :mod:`dpverify.privacy.audit.audit`; the proof that nothing else is, in
-    :mod:`dpverify.privacy.audit.counting`.
+    :mod:`dpverify.privacy.audit.audit` lists the assumptions. :mod:`dpverify.privacy.audit.counting` proves that these
+    suffice.
 
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(dataset, rng) -> numbers``, an array of any one shape; or, with a parameter named ``size``,
+        ``mechanism(dataset, rng) -> numbers``, an array of a fixed shape; or, with a parameter named ``size``,
         ``mechanism(dataset, rng, size) -> (size, ...)`` array of independent outputs, which is faster.
     datasets : pair, optional
-        Two neighbouring data sets; by default ten zeros, and the same with the first one replaced by 1.
+        Two neighbouring data sets; by default ten zeros, and ten zeros with the first replaced by 1.
     epsilon : float, optional
-        The claim, at least 0: with it the verdict is "refuted" or "not refuted".
+        The claimed epsilon, at least 0. With it, the verdict is "refuted" or "not refuted".
     delta : float
-        At which epsilon is bounded, in [0, 1).
+        The delta for which epsilon is bounded, in [0, 1).
     n : int
-        Outputs per data set.
+        Number of outputs per data set.
     confidence : float
-        Chance that the bound is not above the truth, at least; in (0, 1).
+        Lower bound on the probability that the bound does not exceed the true epsilon, in (0, 1).
     law : {"any", "gaussian"}
-        Whether nothing is assumed of the outputs, or that they are Gaussian with one covariance.
+        Assumption about the distribution of the outputs: none, or Gaussian with the same covariance on both data sets.
     score : callable, optional
-        ``score(outputs) -> (m,)`` numbers, larger where the second data set is likelier; learned by default.
+        ``score(outputs) -> (m,)`` numbers, larger if the second data set is more likely; learned by default.
     seed : int
         At least 0; the same seed gives the same result.
     timeout : float
-        Seconds that one call of the mechanism or the score may take. By default 0: their code runs in this process,
-        without a limit. Otherwise it runs in a process of its own, which is ended then. Mechanism, data sets and score
-        must be picklable, and the calling script needs the ``if __name__ == "__main__":`` guard of
+        Time limit in seconds for one call of the mechanism or the score. By default 0: their code runs in this process,
+        without a limit. Otherwise it runs in a separate process, which is terminated at the limit. Mechanism, data sets
+        and score must be picklable, and the calling script needs the ``if __name__ == "__main__":`` guard of
         :mod:`multiprocessing`.
 
     Returns
     -------
     AuditResult
-        ``.epsilon`` is the bound, ``.verdict`` what becomes of the claim, ``.power`` what would have been seen.
+        ``.epsilon`` is the bound, ``.verdict`` the verdict on the claim, and ``.power`` describes the detectable
+        violations.
 
     Raises
     ------
     AuditError
-        If an argument is out of range, or the mechanism misbehaves: it raises, returns what is no finite number,
-        changes the shape of its output, changes its data set, or does not return within ``timeout``.
+        If an argument is out of range, or the mechanism misbehaves: it raises, returns a value that is not a finite
+        number, changes the shape of its output, changes its data set, or does not return within ``timeout``.
     ValueError
         If there is a ``timeout`` and mechanism, data sets or score cannot be pickled.
     KeyboardInterrupt
-        On Ctrl-C; :func:`dpverify.privacy.audit.audit.audit` keeps what was drawn so far.
+        On Ctrl-C. :func:`dpverify.privacy.audit.audit.audit` returns a result from the outputs drawn so far.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What judges a claim today, and what has changed since a recorded run. The answer is kept: it needs all checks."""
+"""The checks that judge a claim today, and the changes since a recorded run. Cached, because all checks are needed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KIND = "judged"
 
 
 class JudgedToday(Record, frozen=True):
-    """The checks of a claim by name, and what is no longer as it was in a recorded run."""
+    """The names of the checks of a claim, and what has changed since a recorded run."""
 
     checks: list[str]
     stale: list[str]
@@ -30,9 +30,9 @@ class JudgedToday(Record, frozen=True):
 def judged_today(
     run: Run | None, specs: Specs, claim: ClaimSpec, source: str | None = None, inputs: Inputs | None = None
 ) -> JudgedToday:
-    """Say what judges a claim, and compare a recorded run of it with the record and the code of today.
+    """Return the checks that judge a claim, and compare its recorded run with the present record and code.
 
-    With the ``inputs`` of the command, the answer is kept, and found again while none of them changes.
+    With the ``inputs`` of the command, the answer is cached and reused until one of them changes.
     """
     key = "" if source is not None or inputs is None else _key(run, claim, inputs)
     recalled = _recalled(key) if key else None
@@ -58,7 +58,7 @@ def _recalled(key: str) -> JudgedToday | None:
 
 
 def checks_of(claim: ClaimSpec, source: str | None) -> list[Check]:
-    """The checks of a claim that can judge it under one reading at least: written, or those of two formulas."""
+    """Return the checks, written or default, that can judge a claim under at least one reading."""
     from dpverify.harness.run.sources import PAPERS, entries_of, load_checks
 
     entries = entries_of(load_checks(source or PAPERS, claim.paper), claim.record.id)
@@ -72,7 +72,7 @@ def _names(claim: ClaimSpec, source: str | None) -> list[str]:
 
 
 def _stale(run: Run, specs: Specs, claim: ClaimSpec, source: str | None) -> list[str]:
-    """What has changed since the recorded run: the record, or the code that judges it."""
+    """Return what has changed since the recorded run: the record, or the code that judges it."""
     from dpverify.harness.run.sources import PAPERS
     from dpverify.harness.run.suite import Suite
     from dpverify.report.collect import reading_key, stale

@@ -1,6 +1,6 @@
-"""Verdicts: a list that can be filtered and shows itself as a table, and recorded verdicts, for which no check runs.
+"""Verdicts as a list that can be filtered and displayed as a table, and recorded verdicts, which need no check to run.
 
-Recorded verdicts come from the recorded run that comes with dpverify, or from the result store.
+Recorded verdicts come from the run that comes with dpverify, or from the result store.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Word = TypeVar("Word", bound=str)
 class Verdicts(ShownAsTable, list[Result]):
     """A list of results, one for each claim and choice of its readings.
 
-    ``repr`` gives the totals, ``print`` and notebooks show a table, and ``to_frame()`` makes a pandas data frame.
+    ``repr`` gives the totals, ``print`` and notebooks show a table, and ``to_frame()`` returns a pandas data frame.
 
     Parameters
     ----------
     results : iterable of Result
         The results, in the order in which they are shown.
     run : RunInfo, optional
-        Budget, seed, versions and commit of the run that they are from.
+        Budget, seed, versions and commit of the run that produced them.
 
     Examples
     --------
@@ -56,12 +56,12 @@ class Verdicts(ShownAsTable, list[Result]):
 
     @property
     def claims(self) -> list[str]:
-        """Full id of every claim, once."""
+        """The full ids of the claims, without duplicates."""
         return [*dict.fromkeys(result.claim for result in self)]
 
     @property
     def severities(self) -> dict[Severity, list[str]]:
-        """Refuted claims by the worst severity of their readings; our own notes are not among them."""
+        """Refuted claims, grouped by the worst severity of their readings, without our own notes."""
         from dpverify.report.words import by_severity
 
         return by_severity(result for result in self if not result.is_note)
@@ -90,7 +90,7 @@ class Verdicts(ShownAsTable, list[Result]):
         Returns
         -------
         Verdicts
-            In the same order; it may be empty.
+            The results in the same order, possibly none.
 
         Raises
         ------
@@ -112,12 +112,12 @@ class Verdicts(ShownAsTable, list[Result]):
 
 
 def _is_named(claim: str, pattern: str) -> bool:
-    """Whether a pattern fits a claim's full id, or the id without the paper."""
+    """Return whether a pattern matches a claim's full id, or the id without the paper."""
     return any(fnmatchcase(name, pattern) for name in (claim, claim.partition(":")[2]))
 
 
 def _wanted(name: str, words: Word | Collection[Word] | None, offered: Collection[str]) -> set[str] | None:
-    """Make a set of one word or several; a ValueError names a word that does not exist."""
+    """Return a set of one or more words. A ValueError names a word that does not exist."""
     if words is None:
         return None
     chosen: set[str] = {words} if isinstance(words, str) else {*words}
@@ -168,9 +168,9 @@ def recorded(paper: str, *, report: Path | str | None = None) -> Verdicts:
 
 
 def recorded_run_of_claim(spec: ClaimSpec, report: Path | str | None = None) -> Run | None:
-    """Read the part of a recorded run that judged a claim; None where there is none.
+    """Read the part of a recorded run that judged a claim; None if there is none.
 
-    Without ``report``, it is the report that comes with dpverify; a copy of the package may have none.
+    By default, ``report`` is the report that comes with dpverify. A copy of the package may have none.
     """
     try:
         folder = bundled("reports") if report is None else Path(report)
@@ -184,7 +184,7 @@ def recorded_run_of_claim(spec: ClaimSpec, report: Path | str | None = None) -> 
 
 
 def recorded_run(paper: str, folder: Path) -> Run | None:
-    """Read the recorded run of a paper from a report; None where the report has none."""
+    """Read the recorded run of a paper from a report; None if the report has none."""
     from dpverify.report.folder import finish
     from dpverify.report.pages.layout import OTHER_PAGES
     from dpverify.report.pages.write import decode_run
@@ -197,7 +197,7 @@ def recorded_run(paper: str, folder: Path) -> Run | None:
 
 
 def stored_run_of_claim(specs: Specs, spec: ClaimSpec, store: Store, source: str | None = None) -> Run | None:
-    """Judge a claim by blocks in the store, of the largest budget with all of them and today's evidence; else None."""
+    """Judge a claim from stored blocks with today's evidence, at the largest budget with all blocks; else None."""
     from dpverify.harness.budget import BUDGETS
 
     budgets = list(BUDGETS)
@@ -216,7 +216,8 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
     from dpverify.harness.run.store import BlockCache
     from dpverify.harness.run.suite import Suite, by_case, judged
 
-    proofs = RecordedRun() if budget == "smoke" else None  # as in verify: a block depends on what it took from there
+    # as in verify, because the key of a block includes the reused results
+    proofs = RecordedRun() if budget == "smoke" else None
     cases = Suite(specs, budget, seed, source or PAPERS, proofs).cases(spec)
     hashes = [case.evidence_hash for case in cases]
     work = [job for case in cases for job in case.jobs]

@@ -1,10 +1,11 @@
-"""Checks of claims: what an author of one needs, under seven concepts (docs/writing-a-check.md).
+"""Checks of claims: the names that the author of a check needs, under seven concepts (docs/writing-a-check.md).
 
-claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds and what they are made of;
-planted fault: Planted, Outcome, Control; true neighbour: TrueNeighbour; budget: Budget, BUDGETS. What runs and judges
-them is in ``harness.run``.
+claim: PaperChecks; statement: Statement; point: Point, Context; check: the four kinds of checks and their parts;
+planted fault: Planted, Outcome, Control; true neighbour: TrueNeighbour; budget: Budget, BUDGETS. The code that runs and
+judges checks is in ``harness.run``.
 
-Names are loaded when they are first used: what reads an earlier run's evidence needs none of the checks' libraries.
+Names are loaded when they are first used, so that code that only reads the evidence of an earlier run does not import
+the libraries of the checks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Decide whether a counterexample satisfies its record: conditions by arithmetic, assumptions by declaration.
 
-A check that refutes a statement on some problem, mechanism or run declares in ``meets`` by which property of it each
-assumption of the statement holds. A refutation without that is refused: it may be one of another statement. Witnesses
-are small problems, written out, that show that a counterexample meets the assumptions.
+A check that refutes a statement on some problem, mechanism or run declares in ``meets`` which property of the problem
+satisfies each assumption of the statement. A refutation without this declaration is refused, because it may refute a
+different statement. Witnesses are small explicit problems which show that a counterexample meets the assumptions.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Property:
-    """The property of a check's problems by which they meet an assumption or a condition.
+    """A property of a check's problems that satisfies an assumption or a condition.
 
     Attributes
     ----------
     words : str
         The property in words: "the slope is at most a*r + sigma".
     is_satisfied : callable, optional
-        Test of one counterexample, where the property depends on its numbers.
+        Test of one counterexample. Needed if the property depends on the numbers of the counterexample.
     """
 
     words: str
     is_satisfied: Callable[[Point], bool | None] | None = None
 
     def is_met(self, point: Point) -> bool:
-        """Whether a counterexample has the property. One that lacks a number which the test reads has not."""
+        """Return whether a counterexample has the property; False if it lacks a number that the test reads."""
         if self.is_satisfied is None:
             return True
         try:
@@ -54,7 +54,7 @@ class Property:
 
 
 def admitted(check: Check, statement: Statement, result: CheckResult) -> CheckResult:
-    """Return the result of a check; a refutation whose counterexamples are not admissible becomes an error."""
+    """Return the result of a check, or an error if it is a refutation with inadmissible counterexamples."""
     faults = faults_of(check, statement, result) if result.status == "refuted" else []
     if not faults:
         return result
@@ -63,7 +63,7 @@ def admitted(check: Check, statement: Statement, result: CheckResult) -> CheckRe
 
 
 def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[str]:
-    """List what the counterexamples of a refutation do not meet, and what the check does not declare."""
+    """List the conditions that counterexamples violate, and the properties that the check does not declare."""
     points = [point_of(example) for example in result.counterexamples]
     faults = undeclared(check, statement, points)
     for point in points:
@@ -76,7 +76,7 @@ def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[s
 
 
 def undeclared(check: Check, statement: Statement, points: Sequence[Point]) -> list[str]:
-    """List the assumptions, and the conditions that arithmetic cannot test, of which a check declares no property."""
+    """List the assumptions, and the conditions that arithmetic cannot test, for which a check declares no property."""
     names = dict.fromkeys(name for point in points or [{}] for name in _asked(statement, point))
     return [f"check {check.name} declares no property that meets {name}" for name in names if name not in check.meets]
 
@@ -88,7 +88,7 @@ def point_of(example: Counterexample) -> dict[str, Fraction]:
 
 
 def unmet_conditions(statement: Statement, point: Point) -> list[str]:
-    """List the conditions and domains of a statement that a point decides and does not certainly meet."""
+    """List the conditions and domains that a point decides but does not certainly satisfy."""
     parts = _decidable(statement, frozenset(point))
     names = point.keys() & statement.domains.keys()
     fractions = [n for n in sorted(names) if statement.domains[n].kind == "integer" and point[n].denominator != 1]
@@ -107,7 +107,7 @@ _parts: dict[tuple[int, frozenset[str]], tuple[Statement, list[Statement]]] = {}
 
 
 def _decidable(statement: Statement, names: frozenset[str]) -> list[Statement]:
-    """Split a statement into one for each condition or domain that values of some letters decide."""
+    """Return copies of a statement, each with one condition or domain constraint that values of some letters decide."""
     entry = _parts.get((id(statement), names))
     if entry is None or entry[0] is not statement:
         if len(_parts) > 256:
@@ -129,7 +129,7 @@ def _asked(statement: Statement, point: Point) -> list[str]:
 
 
 def _letters(statement: Statement, names: frozenset[str]) -> set[str]:
-    """Return the letters that have a value where some have one: these, and what the definitions make of them."""
+    """Return some letters, together with the letters whose definitions use only these."""
     letters = set(names)
     for name, formula in statement.let:
         if free_names(formula) <= letters:
@@ -139,12 +139,12 @@ def _letters(statement: Statement, names: frozenset[str]) -> set[str]:
 
 @dataclass(frozen=True)
 class LineLoss:
-    """A loss of one variable, by its slope: linear between the knots ``(place, slope)``, constant beyond them.
+    """A loss of one variable, given by its slope: linear between the knots ``(place, slope)``, constant beyond them.
 
-    A loss of that kind in the distance from a point, or in one coordinate, has the same constants.
+    The same loss of the distance from a point, or of one coordinate, has the same constants.
     """
 
-    knots: tuple[tuple[Fraction, Fraction], ...]  # at least one; the places increase
+    knots: tuple[tuple[Fraction, Fraction], ...]  # at least one knot, in increasing order of the places
 
     def __post_init__(self) -> None:
         places = [place for place, _ in self.knots]
@@ -175,41 +175,41 @@ def linear(slope: Fraction) -> LineLoss:
     return LineLoss(((Fraction(0), slope),))
 
 
-DataSet: TypeAlias = Mapping[LineLoss, int]  # how many examples have a loss
+DataSet: TypeAlias = Mapping[LineLoss, int]  # number of examples that have each loss
 
 
 @dataclass(frozen=True)
 class Witness:
-    """One data set, or two neighbouring ones; a run starts at 0."""
+    """One data set, or two neighbouring data sets. A run starts at 0."""
 
     data: DataSet
     neighbour: DataSet | None = None
 
     @property
     def losses(self) -> list[LineLoss]:
-        """The losses of all examples, each once."""
+        """The distinct losses of all examples."""
         examples = Counter(self.data) + Counter(self.neighbour or {})
         return list(examples)
 
     @property
     def steepest(self) -> Fraction:
-        """G, as small as these losses allow."""
+        """The smallest G for which these losses are Lipschitz."""
         return max(loss.steepest for loss in self.losses)
 
     @property
     def curvature(self) -> Fraction:
-        """L, as small as these losses allow."""
+        """The smallest L for which these losses are smooth."""
         return max(loss.curvature for loss in self.losses)
 
     @property
     def gap(self) -> Fraction | None:
-        """R, as small as both data sets allow: F(0) - inf F; None where one has no lower bound."""
+        """The smallest R that bounds F(0) - inf F on both data sets; None if F has no lower bound on one of them."""
         gap_of_data = _gap(self.data)
         gap_of_neighbour = gap_of_data if self.neighbour is None else _gap(self.neighbour)
         return None if gap_of_data is None or gap_of_neighbour is None else max(gap_of_data, gap_of_neighbour)
 
     def replaces_one(self, examples: Fraction | None) -> bool:
-        """Whether the neighbour replaces exactly one example of as many as there are to be."""
+        """Return whether the neighbour replaces exactly one example, and the data set has the required size, if any."""
         data = Counter(self.data)
         neighbour = Counter(self.neighbour or {})
         differs_by_one = (data - neighbour).total() == (neighbour - data).total() == 1
@@ -217,7 +217,7 @@ class Witness:
 
 
 def _gap(data: DataSet) -> Fraction | None:
-    """F(0) - inf F of the mean loss; None where it has no lower bound."""
+    """Return F(0) - inf F of the mean loss, or None if it has no lower bound."""
     places = sorted({Fraction(0), *(place for loss in data for place, _ in loss.knots)})
     total = sum(data.values())
     slopes = [sum((n * loss.slope(p) for loss, n in data.items()), Fraction(0)) / total for p in places]
@@ -234,9 +234,10 @@ def _gap(data: DataSet) -> Fraction | None:
 
 
 def shown_by(make: Callable[[Point], Witness], words: str) -> dict[str, Property]:
-    """Properties of losses and neighbours, tested on the witness at a counterexample.
+    """Return properties of losses and neighbours that are tested on the witness at a counterexample.
 
-    Where a counterexample has no G or L it is one in units in which they are 1. Where it has no R, any gap will do.
+    ``make`` builds the witness. If a counterexample has no G or L, the unit of measurement makes it 1. If it has no R,
+    any finite gap is accepted.
     """
 
     def has_gap(point: Point) -> bool:

@@ -1,4 +1,4 @@
-"""The work that a run may do, and how checks share it."""
+"""The amount of work that a run may do, and its distribution among checks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ BudgetName: TypeAlias = Literal["smoke", "standard", "full"]
 
 @dataclass(frozen=True)
 class Budget:
-    """The work of one run."""
+    """The amount of work of one run."""
 
     name: str  # "smoke", "standard" or "full"
-    seconds: float  # core seconds for the checks of the whole suite
-    examples: int  # points that a counterexample search draws at most
+    seconds: float  # core seconds for all checks of a run together
+    examples: int  # largest number of points that a counterexample search draws
     points: int  # points at which a derivation step is evaluated
-    perturbed: int  # constants of a derivation that are moved by 1% against it, one at a time
+    perturbed: int  # constants of a derivation that are changed by 1%, one at a time, as controls
 
     def reaches(self, least: BudgetName) -> bool:
         """Return whether this budget is at least as large as another."""
@@ -26,7 +26,8 @@ class Budget:
 
 
 BUDGETS = {
-    # What checks declare, which most do not use up: on 2 cores smoke takes two to three minutes, standard some 20.
+    # The seconds are the sum of the declared costs. Most checks need less: on 2 cores, smoke takes two to three minutes
+    # and standard about 20.
     "smoke": Budget("smoke", seconds=366.0, examples=200, points=32, perturbed=1),
     "standard": Budget("standard", seconds=3_220.0, examples=3_000, points=300, perturbed=6),
     "full": Budget("full", seconds=46_000.0, examples=30_000, points=1_000, perturbed=40),
@@ -34,7 +35,7 @@ BUDGETS = {
 
 
 def budget_named(name: str) -> Budget:
-    """Look up a budget."""
+    """Return the budget with a name."""
     if name not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got budget={name!r}.")
     return BUDGETS[name]
@@ -42,24 +43,24 @@ def budget_named(name: str) -> Budget:
 
 @dataclass(frozen=True)
 class Shares:
-    """The largest cost of one check, in core seconds."""
+    """The largest cost of one check, in core seconds, for both kinds of checks."""
 
-    divisible: float  # of a check that can do part of its work, such as a search
-    whole: float  # of a check that does all of its work or none, such as a Monte Carlo plan
+    divisible: float  # for a check that can do part of its work, such as a search
+    whole: float  # for a check that does all of its work or none, such as a Monte Carlo plan
 
 
 def shares(divisible: Sequence[float], indivisible: Sequence[float], total: float) -> Shares:
-    """Share a budget among checks: indivisible ones first, but a tenth is reserved for the divisible ones."""
+    """Share a budget among checks. Indivisible checks come first, but a tenth is reserved for the divisible checks."""
     needed = sum(indivisible)
     of_divisible = fair_share(divisible, max(total / 10, total - needed))
     left = total - sum(min(cost, of_divisible) for cost in divisible)
-    if needed <= left * (1 + 1e-9):  # all fit; a float must not take the last one its place
+    if needed <= left * (1 + 1e-9):  # all fit; rounding must not exclude the last check
         return Shares(of_divisible, float("inf"))
     return Shares(of_divisible, fair_share(indivisible, left))
 
 
 def fair_share(costs: Sequence[float], total: float) -> float:
-    """Return the share s with ``sum(min(cost, s)) <= total``, or infinity if everything fits."""
+    """Return the largest share s with ``sum(min(cost, s)) <= total``, or infinity if everything fits."""
     left = total
     ordered = sorted(costs)
     for place, cost in enumerate(ordered):

@@ -1,6 +1,7 @@
-"""Certificates of the verdicts that derivations prove; a derivation without a certificate is no proof.
+"""Certificates of the verdicts that derivations prove. A derivation without a certificate proves nothing.
 
-Beside the certificates stands what each rested on when it was written, so that one can tell which may have changed.
+A file in the folder of the certificates lists the hash of each certificate's inputs, so that outdated certificates can
+be recognized.
 """
 
 from __future__ import annotations
@@ -28,30 +29,30 @@ PROVED = ("proved", "proved given")
 
 @dataclass(frozen=True)
 class Certified:
-    """One verdict that is pinned as proved, given premises or not, with its certificate if any."""
+    """One verdict that is pinned as proved, with or without premises, and its certificate if there is one."""
 
     claim: str
     reading: dict[str, str]
     variant: Variant
     text: str | None  # the certificate as JSON
     reason: str = ""
-    status: str = ""  # as it is pinned
-    has_derivation: bool = True  # whether a derivation judges it
-    evidence: str = ""  # hash of what it rests on
-    stored: bool = False  # whether it was taken from those that were written before
+    status: str = ""  # the pinned status
+    has_derivation: bool = True  # whether a derivation judges the verdict
+    evidence: str = ""  # hash of the inputs of the derivation
+    stored: bool = False  # whether an existing certificate was reused
 
     @property
     def name(self) -> str:
-        """Which verdict it is, as references name it."""
+        """The verdict, written as in references."""
         return str(Reference(claim=self.claim, reading=self.reading, variant=self.variant))
 
     @property
     def file(self) -> str:
-        """Name of the certificate's file."""
+        """File name of the certificate."""
         return certificate_name(self.claim, self.reading, self.variant)
 
 
-_suites: list[Suite] = []  # of this process
+_suites: list[Suite] = []  # suite of this process, if it is loaded
 
 
 def certify_claims(
@@ -62,11 +63,11 @@ def certify_claims(
     source: str = PAPERS,
     tenth: int | None = None,
 ) -> Iterator[Certified]:
-    """Yield every verdict of some claims that is pinned as proved, with its certificate if any.
+    """Yield every verdict of some claims that is pinned as proved, with its certificate if there is one.
 
-    ``jobs``: processes, each of which loads the specs of a ``directory`` anew. ``source``: of the checks. ``tenth``:
-    derive every tenth claim; the others' certificates are those that come with dpverify, unless what they rest on has
-    changed since they were written.
+    ``jobs``: number of processes, each of which loads the specs of ``directory`` again. ``source``: location of the
+    checks. ``tenth``: derive only the claims whose position is this number modulo 10. The other claims keep the
+    certificates that come with dpverify, unless their inputs have changed since the certificates were written.
     """
     keys = [claim.key for claim in claims if _has_one(claim)]
     stored = None if tenth is None else StoredCertificates.read()
@@ -91,7 +92,7 @@ def _of_claim(request: tuple[str, StoredCertificates | None]) -> list[Certified]
 
 
 def _has_one(claim: ClaimSpec) -> bool:
-    """Whether a statement of a claim is pinned as proved."""
+    """Return whether a statement of a claim is pinned as proved."""
     return any(
         claim.pinned(reading, variant) in PROVED for reading in claim.readings() for variant in get_args(Variant)
     )
@@ -113,7 +114,7 @@ def _of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator
 
 
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
-    """Write the first certificate that one of a statement's derivations has."""
+    """Return a verdict with the first certificate that a derivation has, or with the reasons why there is none."""
     from dpverify.symbolic.derive.define import reworded
     from dpverify.symbolic.elaborate.formulas import ProofError
 
@@ -136,7 +137,7 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
 
 
 def faults(certificates: Sequence[Certified]) -> list[str]:
-    """Why a list of certificates is not what it must be: some are missing, or prove another status."""
+    """Return the faults of a list of certificates: missing ones, and those that prove another status than the pin."""
     from dpverify.symbolic.certify.checker import k
 
     written = {certified.name: json.loads(certified.text) for certified in certificates if certified.text is not None}
@@ -154,7 +155,7 @@ def faults(certificates: Sequence[Certified]) -> list[str]:
 
 
 def write(certified: Certified, directory: Path) -> Path | None:
-    """Write a certificate into a folder, if there is one."""
+    """Write a certificate into a folder and return its path, or None if there is no certificate."""
     if certified.text is None:
         return None
     path = directory / certified.file
@@ -163,7 +164,7 @@ def write(certified: Certified, directory: Path) -> Path | None:
 
 
 def foreign_files(directory: Path) -> list[str]:
-    """Names in a folder that certificates may have, of files that are links or that dpverify did not write."""
+    """List files with the names of certificates or evidence that are links or that dpverify did not write."""
     paths = sorted(directory.glob("*.json"))
     strangers = [path.name for path in paths if path.is_symlink() or not _is_certificate(path)]
     evidence = directory / EVIDENCE
@@ -173,7 +174,7 @@ def foreign_files(directory: Path) -> list[str]:
 
 
 def _is_certificate(path: Path) -> bool:
-    """Whether a file begins like a certificate; whether it proves anything is for the checker to say."""
+    """Return whether a file begins like a certificate. The checker decides whether it proves anything."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -181,7 +182,7 @@ def _is_certificate(path: Path) -> bool:
 
 
 def _is_evidence(path: Path) -> bool:
-    """Whether a file is a list of digests and names of certificates."""
+    """Return whether a file is a list of digests and names of certificates."""
     if not path.is_file():
         return False
     lines = path.read_bytes().decode("utf-8", "replace").splitlines()
@@ -189,7 +190,7 @@ def _is_evidence(path: Path) -> bool:
 
 
 def write_evidence(certificates: Sequence[Certified], directory: Path) -> None:
-    """Write beside certificates in a folder what each rests on; of those that were there before it stays."""
+    """Write the hashes of the certificates' inputs into their folder. Entries of other certificates are kept."""
     rests = StoredCertificates.read(directory).evidence | {
         certified.file: certified.evidence for certified in certificates if certified.text is not None
     }

@@ -1,7 +1,4 @@
-"""The base class of all checks and its input. A check judges one statement and returns a result.
-
-A check reads the statement, the budget and reproducible random numbers from its context.
-"""
+"""The base class of all checks, and its input. A check judges one statement and returns a result."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ Point = Mapping[str, Fraction]  # values of a statement's symbols; an integer is
 
 
 def as_point(values: Mapping[str, int | Fraction | str]) -> dict[str, Fraction]:
-    """Convert integers, Fractions and text such as "3/7" or "0.1" to exact numbers. Floats are refused."""
+    """Convert integers, Fractions and text such as "3/7" or "0.1" to exact numbers. Floats raise a TypeError."""
     for name, value in values.items():
         if isinstance(value, float):
             raise TypeError(f"{name} must be an int, a Fraction or text, got the float {name}={value!r}.")
@@ -42,14 +39,17 @@ class Context:
     seed: int  # seed of the run, at least 0
     check: str = ""  # name of the check
     point: Point = field(default_factory=dict)  # parameters of a simulation
-    share: float = math.inf  # core seconds that this check may cost; infinite where everything fits
-    proof: RecordedProof | None = None  # of a derivation: what need not be derived again
-    certificate: CertificateFile | None = None  # of a derivation: one that was written of it as it is today
-    recorded: CheckResult | None = None  # of another check: what can be looked at again
+    share: float = math.inf  # core seconds that this check may cost; infinite if all checks fit into the budget
+    proof: RecordedProof | None = None  # for a derivation: the recorded proof, which need not be derived again
+    certificate: CertificateFile | None = None  # for a derivation: a certificate that is up to date
+    recorded: CheckResult | None = None  # for other checks: the result of the recorded run
 
     @cached_property
     def taken(self) -> tuple[str, ...]:
-        """Hashes of what there is of a recorded run: another one may give another result."""
+        """Hashes of the recorded results that the check may reuse.
+
+        With other recorded results, its result may differ.
+        """
         contents = [
             msgspec.json.encode(record) for record in (self.proof and self.proof.result, self.recorded) if record
         ]
@@ -58,13 +58,16 @@ class Context:
         return tuple(hashlib.sha256(content).hexdigest() for content in contents)
 
     def entropy(self, stream: str = "") -> list[int]:
-        """Words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""
+        """Return the words that seed a stream: the run's seed, then a hash of the claim, the check and the stream."""
         text = "\0".join((self.statement.key, self.check, stream))
         digest = hashlib.sha256(text.encode()).digest()
         return [self.seed, *(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 32, 4))]
 
     def rng(self, block: int, stream: str = "") -> np.random.Generator:
-        """Random numbers of one block, which no other claim and no worker can change; a control has its own."""
+        """Return the generator of one block, independent of other claims and of the workers.
+
+        Each control uses a different stream.
+        """
         return np.random.default_rng(np.random.SeedSequence([*self.entropy(stream), block]))
 
 
@@ -74,39 +77,40 @@ CANNOT_PASS = "this check cannot pass"
 
 @dataclass(frozen=True)
 class Check:
-    """Base of all checks. The parts of its blocks are joined in order, whichever process ran them."""
+    """Base class of all checks. The parts of its blocks are joined in order, whichever process ran them."""
 
     claim: str  # id of the claim without its paper: "lemma-12"
     name: str  # name of the check, unique for the claim: "noise-law"
-    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # choices it is about; empty for all
-    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)  # any of these and "held"
-    # By which property of its problems each assumption of the statement holds, by the assumption's name; a condition
-    # whose letters the points lack is declared by its text.
+    readings: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # readings that it judges; empty: all
+    variants: tuple[str, ...] = field(default=("printed", "amended"), kw_only=True)  # a subset of these and "held"
+    # For each assumption of the statement, by name, the property of the check's problems that satisfies it. A condition
+    # whose letters the points lack is declared under its text.
     meets: Mapping[str, Property] = field(default_factory=dict, kw_only=True)
-    leaves_out: str = field(default="", kw_only=True)  # what the evidence leaves out, for the report
-    # The smallest budget in which the check runs; in smaller ones it costs nothing and its statement stays untested.
+    leaves_out: str = field(default="", kw_only=True)  # what the evidence does not cover, for the report
+    # The smallest budget in which the check runs. In smaller budgets it costs nothing, and its statement stays
+    # untested.
     least_budget: BudgetName = field(default="smoke", kw_only=True)
 
     method: ClassVar[Method]
-    divisible: ClassVar[bool] = False  # whether a smaller share means less work, instead of none
-    parts: ClassVar[tuple[type, ...]] = (CheckResult,)  # types that its parts hold beside plain values and arrays
+    divisible: ClassVar[bool] = False  # whether the check does less work with a smaller share, instead of none
+    parts: ClassVar[tuple[type, ...]] = (CheckResult,)  # types in its parts besides plain values and arrays
 
     @property
     def runs_from(self) -> str:
-        """Describe the smallest budget in which the check runs, or "" if it runs in all."""
+        """Description of the smallest budget in which the check runs, or "" if it runs in all budgets."""
         return "" if self.least_budget == "smoke" else f"runs from the {self.least_budget} budget on"
 
     def applies(self, statement: Statement) -> bool:
-        """Return whether this check can judge a statement of its claim: its variant, its reading and its form."""
+        """Return whether this check can judge a statement of its claim, given its variant, reading and form."""
         chosen = all(statement.reading.get(name) == choice for name, choice in self.readings.items())
         return chosen and statement.variant in self.variants and self.can_judge(statement)
 
     def can_judge(self, statement: Statement) -> bool:
-        """Return whether the check can judge a statement of this form; by default true."""
+        """Return whether the check can judge a statement of this form; True by default."""
         return True
 
     def cost(self, context: Context) -> float:
-        """Core seconds the check is declared to take; by default 1."""
+        """Return the declared cost in core seconds; 1 by default."""
         return 1.0
 
     def beyond_share(self, context: Context) -> str:
@@ -119,7 +123,7 @@ class Check:
         return f"it needs {needs:.3g} core seconds, and its share of the {budget} budget is {share:.3g}"
 
     def blocks(self, context: Context) -> int:
-        """Number of blocks, at least 0; by default 1."""
+        """Return the number of blocks, at least 0; 1 by default."""
         return 1
 
     def run_block(self, context: Context, block: int) -> Any:
@@ -127,11 +131,11 @@ class Check:
         raise NotImplementedError(f"{type(self).__name__} must define run_block.")
 
     def fold(self, sofar: Any, part: Any) -> Any:
-        """Join the part of the next block to those before it, None at first; by default a list."""
+        """Add the part of the next block to the earlier parts (None at first), by default in a list."""
         return [*(sofar or []), part]
 
     def finish(self, context: Context, total: Any) -> CheckResult:
-        """Return the result of the folded parts, None if no block fits into the budget. ``seconds`` is added later."""
+        """Return the result of the folded parts, None if no block fits into the budget. ``seconds`` is set later."""
         if total is None and (reason := self.beyond_share(context)):
             return self.result(status="inconclusive", message=reason)
         if total is None or len(total) != 1:
@@ -143,7 +147,7 @@ class Check:
         """Make a result of this check, with its name, its method and what it leaves out.
 
         A refutation counts only if the check did not refute the true neighbours of its claim. Otherwise the check is
-        wrong, and nothing is said of the paper.
+        wrong, and its result says nothing about the paper.
         """
         result = CheckResult(**{"name": self.name, "method": self.method, "leaves_out": self.leaves_out, **fields})
         if result.status != "refuted" or not (refuted := refuted_neighbours(result.true_neighbours)):
@@ -152,7 +156,7 @@ class Check:
 
 
 def refuted_neighbours(neighbours: Sequence[ControlResult]) -> str:
-    """Describe which true neighbours a check refuted, or return "" if there was one and none was refuted."""
+    """Describe the true neighbours that a check refuted or lacks, or return "" if it has some and refuted none."""
     if not neighbours:
         return f"{CANNOT_PASS}: it refuted the statement and has no true neighbour, which it must not refute"
     refuted = [f"{neighbour.name} ({neighbour.fault})" for neighbour in neighbours if neighbour.refuted]
@@ -160,7 +164,7 @@ def refuted_neighbours(neighbours: Sequence[ControlResult]) -> str:
 
 
 def missed_controls(controls: list[ControlResult]) -> str:
-    """Describe which planted faults a check missed, or return "" if there was one and all were refuted."""
+    """Describe the planted faults that a check missed or lacks, or return "" if it has some and refuted all."""
     if not controls:
         return f"{CANNOT_FAIL}: it has no control"
     missed = [f"{c.name} ({c.fault})" for c in controls if not c.refuted]

@@ -1,4 +1,4 @@
-"""One cited derivation by itself: it proves a premise of others alone, and is shown with its constants moved."""
+"""Check of a single cited derivation: it proves a premise of other claims, and constants are changed to test it."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from dpverify.symbolic.certify.judge import judged
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Derivation
 
-MOST_TRIED = 12  # moved constants that are tried before a chain counts as one that cannot fail
+MOST_TRIED = 12  # changed constants that are tried before a chain counts as unable to fail
 
 
 def _refusal(derivation: Derivation) -> str:
-    """Why a derivation has no certificate by itself; empty if it has one."""
+    """Return why a derivation has no certificate on its own, or "" if it has one."""
     return certify_chain(derivation).reason
 
 
 @dataclass(frozen=True)
 class CitedDerivationCheck(Check):
-    """A derivation that others cite, judged by itself; the smoke budget checks it with the statements that cite it."""
+    """Judge a cited derivation on its own. The smoke budget judges it only as a part of the statements that cite it."""
 
-    build: Callable[[Statement], Derivation] = field(kw_only=True)  # makes it for a statement that rests on it
+    build: Callable[[Statement], Derivation] = field(kw_only=True)  # makes it for a statement that cites it
     least_budget: BudgetName = field(default="standard", kw_only=True)
 
     method: ClassVar[Method] = "derivation"
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         return 0.5 + 0.01 * context.budget.points
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Check and perturb the derivation; it proves a premise, so that the most it says is "not refuted"."""
+        """Check and perturb the derivation. It proves only a premise, so the best status is "not refuted"."""
         chain = self.build(context.statement)
         checked = judged(chain, certify_chain(chain), context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []

@@ -1,7 +1,4 @@
-"""A derivation as a check: proved if its steps hold and its last expression implies the statement.
-
-The derivation is built by code or read from a proof in ``proofs.toml``. Both are judged in the same way.
-"""
+"""Check of a derivation: a statement is proved if the steps hold and the last expression implies the statement."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1
 class DerivationCheck(Check):
     """Write the certificate of a derivation, which the checker decides, and compare its last expression with the claim.
 
-    The certificate holds all that the derivation cites. The steps are also evaluated at points of the domain.
+    The certificate contains everything that the derivation cites. The steps are also evaluated at points of the domain.
     """
 
     build: Build = field(kw_only=True)  # makes the derivation for a statement
@@ -43,21 +40,24 @@ class DerivationCheck(Check):
     method: ClassVar[Method] = "derivation"
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there is a formula on the right."""
+        """Return whether the right side is a formula."""
         return statement.rhs is not None
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         return 0.18 + 0.0067 * context.budget.points
 
     def certificate(self, statement: Statement) -> Certificate:
-        """The certificate of the derivation of a statement, or why there is none."""
+        """Return the certificate of the derivation of a statement, or the reason why there is none."""
         from dpverify.symbolic.automatic.proofs import certified
 
         return certified(statement, self.build(statement))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Certify, evaluate, compare and control; a step that fails at a point is our error."""
+        """Certify the derivation, evaluate its steps, compare its end and run controls.
+
+        A step that fails at a point is an error of ours.
+        """
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
             return recorded
         from dpverify.symbolic.certify.checker import k
@@ -113,7 +113,7 @@ class DerivationCheck(Check):
 
 
 def _accepted(context: Context, statement: Statement, derivation: Derivation) -> Certificate:
-    """The certificate of a derivation that the checker accepts, or why there is none."""
+    """Return the certificate of a derivation that the checker accepts, or the reason why there is none."""
     from dpverify.symbolic.automatic.proofs import accepts, certified
     from dpverify.symbolic.certify.certificates import Certificate
 
@@ -127,7 +127,7 @@ def _accepted(context: Context, statement: Statement, derivation: Derivation) ->
 
 
 def _refusal(statement: Statement, derivation: Derivation) -> str:
-    """Why a derivation of a statement has no certificate; empty if it has one."""
+    """Return why a derivation of a statement has no certificate, or "" if it has one."""
     from dpverify.symbolic.certify.certificates import certify
 
     return certify(statement, derivation).reason
@@ -141,9 +141,9 @@ def judge_moved(
     first: int = 0,
     limit: int | None = None,
 ) -> tuple[list[ControlResult], list[str]]:
-    """Judge derivations with one constant moved: one that is refused is a control, one that passes has slack.
+    """Judge derivations with one changed constant. A refused derivation is a control. An accepted one shows slack.
 
-    ``refusal``: why a derivation has no certificate.
+    ``refusal``: returns why a derivation has no certificate, or "".
     """
     controls: list[ControlResult] = []
     slack: list[str] = []
@@ -162,8 +162,9 @@ def judge_moved(
 
 
 def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Statement]]:
-    """A right side times a number, or, of an order, times a power of one of its letters."""
-    # One of the two directions is sharper, whatever the sign and the relation; the other one follows all the more.
+    """Yield statements whose right side is multiplied by a number or, for orders of growth, by a power of a letter."""
+    # One of the two directions makes the statement stronger, whatever the sign and the relation. The other makes it
+    # weaker, so that it still follows.
     if statement.relation in ORDERS and statement.rhs is not None:
         for letter in sorted(free_names(statement.rhs)):
             for power in (1 - factor, factor - 1):
@@ -201,9 +202,9 @@ def _message(checked: DerivationResult, relation: RelationToDerived, certificate
 
 
 def printed_moved(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
-    """Move the printed side until the facts of a certificate do not prove it; say how far that was.
+    """Move the printed side until the facts of a certificate do not prove it, and return the change that was needed.
 
-    ``start``: what stands for a quantity that no record defines.
+    ``start``: the expression of a quantity that no record defines.
     """
     from dpverify.symbolic.automatic.proofs import also_proves
 
@@ -214,7 +215,10 @@ def printed_moved(statement: Statement, certificate: dict[str, Any], start: Any 
 
 
 def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
-    """Printed sides that are wrong; where no factor changes one, it is set on the other side of the left."""
+    """Yield statements with wrong printed sides.
+
+    A printed side that is 0 does not change with a factor. It is shifted, or reflected at the left side.
+    """
     for factor in FACTORS:
         yield from moves(statement, factor)
     if statement.relation == "=":
@@ -229,14 +233,14 @@ NAME = "derivation"
 
 
 def from_text(statement: Statement) -> Derivation:
-    """Build the chain of a statement's proof; raises a `ProofError` that names the line."""
+    """Build the derivation of a statement's proof in ``proofs.toml``. A `ProofError` names the faulty line."""
     from dpverify.symbolic.elaborate.proofs import derivation_of
 
     return derivation_of(statement)
 
 
 def from_lemma(name: str) -> Build:
-    """Build the chain of a lemma of ``proofs.toml`` for a statement of its paper."""
+    """Return a function that builds the derivation of a lemma of ``proofs.toml`` for a statement of its paper."""
 
     def build(statement: Statement) -> Derivation:
         from dpverify.symbolic.elaborate.proofs import lemma_of
@@ -247,16 +251,16 @@ def from_lemma(name: str) -> Build:
 
 
 def has_text(statement: Statement) -> bool:
-    """Whether ``proofs.toml`` has a proof of a statement."""
+    """Return whether ``proofs.toml`` has a proof of a statement."""
     return statement.proofs is not None and statement.proofs.find(statement) is not None
 
 
 @dataclass(frozen=True)
 class TextProof(DerivationCheck):
-    """Check the proof that a statement has as text."""
+    """Check the proof of a statement in ``proofs.toml``."""
 
     build: Build = field(default=from_text, kw_only=True)
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there is a proof, and a formula on the right."""
+        """Return whether the statement has a proof in ``proofs.toml`` and a formula as its right side."""
         return has_text(statement) and super().can_judge(statement)

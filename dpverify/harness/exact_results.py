@@ -1,7 +1,8 @@
-"""Parts of a result that follow from probes: counterexamples, slack, vacuity, the control of a search, and its window.
+"""Parts of a result that are computed from probes: counterexamples, slack, vacuity, the control, and the window.
 
-A counterexample at the boundary that the verdicts of a paper declare as its edge is marked: nobody runs what the paper
-describes there. Counterexamples of the recorded run are evaluated again instead of searched.
+The verdicts of a paper can declare parts of the boundary of the domain as edges, where nobody runs what the paper
+describes. A counterexample at an edge is marked. Counterexamples of the recorded run are evaluated again instead of
+searched.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from dpverify.symbolic.exact.numbers import EvaluationError, Exact
 
 
 def edge_at(edges: Sequence[Compare], point: Mapping[str, Fraction]) -> str | None:
-    """The first edge that holds at a point; empty where none does, None where the point has the letters of none."""
+    """Return the first edge that holds at a point, "" if none holds, or None if the point has no edge's letters."""
     decidable = [edge for edge in edges if free_names(edge) <= point.keys()]
     held = (to_text(edge) for edge in decidable if holds_compiled(compile_relation(edge), values(point)) is True)
     return next(held, "" if decidable else None)
 
 
 def with_edge(example: Counterexample, edges: Sequence[Compare]) -> Counterexample:
-    """A counterexample that says at which edge it lies, if at any."""
+    """Return a copy of a counterexample with the edge at which it lies, if any."""
     numbers = {name: number.exact or number.float for name, number in example.parameters.items()}
     point = {name: Fraction(value) for name, value in numbers.items() if value not in {"inf", "-inf", "nan"}}
     return msgspec.structs.replace(example, edge=edge_at(edges, point))
@@ -45,19 +46,19 @@ CounterexampleKind = Literal["smallest", "practical", "interior", "largest-ratio
 
 
 def numbers(point: Point) -> dict[str, Number]:
-    """Write a point for a report, in the order of the names."""
+    """Convert a point to the numbers of a report, in the order of the names."""
     return {name: to_number(point[name]) for name in sorted(point)}
 
 
 def counterexample(kind: CounterexampleKind, probe: Probe) -> Counterexample:
-    """Write a violation for a report."""
+    """Convert a violation to a counterexample of a report."""
     return Counterexample(kind=kind, parameters=numbers(probe.point), lhs=probe.lhs, rhs=probe.rhs, note=probe.note)
 
 
 def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()) -> list[Counterexample]:
-    """Write the first violation, the first that somebody may run, and that with the largest ratio.
+    """Return the first violation, the first at ordinary parameters, and the violation with the largest ratio.
 
-    If the first and the last of these lie at an edge, the first that does not stands with them.
+    If the first and the largest both lie at an edge, the first violation that does not is added.
     """
     if not violations:
         return []
@@ -73,7 +74,7 @@ def first_and_largest(violations: Sequence[Probe], edges: Sequence[Compare] = ()
 
 
 def slack_of(findings: Findings, relation: str) -> Slack | None:
-    """Room between the sides: printed over exact for an upper bound, exact over printed for a lower one."""
+    """Return the slack: printed over exact for an upper bound, exact over printed for a lower bound."""
     sharpest = findings.sharpest
     if sharpest is None or relation == "=":
         return None
@@ -81,7 +82,7 @@ def slack_of(findings: Findings, relation: str) -> Slack | None:
     if top.exact is not None and bottom.exact is not None and Fraction(bottom.exact) > 0:
         smallest = to_number(Fraction(top.exact) / Fraction(bottom.exact))
     else:
-        # Two equal sides differ as floats: where the statement is not certainly false, the ratio is at most 1.
+        # Equal sides may differ after rounding to floats. Unless the statement is false, the ratio is at most 1.
         smallest = _inverse(sharpest.ratio if sharpest.holds is False else min(sharpest.ratio, 1.0))
     return Slack(min=smallest, typical=_inverse(findings.typical_ratio()))
 
@@ -92,14 +93,14 @@ def _inverse(ratio: float) -> Number:
 
 @dataclass(frozen=True)
 class Vacuity:
-    """A grid on which a bound is compared with the trivial one."""
+    """A grid on which a bound is compared with the trivial bound."""
 
-    trivial: Callable[[Point, Statement], Exact]  # what holds anyway: a bound that says no more is vacuous
+    trivial: Callable[[Point, Statement], Exact]  # the trivial bound; a bound that is not better is vacuous
     along: str  # symbol along which the onset is given
     points: Sequence[Mapping[str, int | Fraction | str]]  # the grid
 
     def judge(self, statement: Statement) -> Vacuous:
-        """Whether the bound never beats the trivial one, and the first value from which it always does."""
+        """Determine whether the bound never beats the trivial bound, and the first value from which it always does."""
         grid = [as_point(p) for p in self.points]
         if not grid or any(self.along not in p for p in grid):
             raise ValueError(f"points of a Vacuity must be non-empty and set {self.along}.")
@@ -131,7 +132,10 @@ FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
 
 
 def sharper_statement(statement: Statement, findings: Findings, factor: Fraction) -> tuple[str, Statement] | None:
-    """Move the right side beyond the sharpest point, to be refuted; None where the room is infinite everywhere."""
+    """Return a statement that must be refuted: its right side is moved beyond the sharpest point.
+
+    None if no point was evaluated, or if the room between the sides is infinite at every point.
+    """
     sharpest = findings.sharpest
     if sharpest is None:
         return None
@@ -155,15 +159,15 @@ def sharper_statement(statement: Statement, findings: Findings, factor: Fraction
 
 
 def _short(exact: Fraction) -> Fraction:
-    """Round to few digits; the control needs no more."""
+    """Round to a fraction with few digits, which is enough for the control."""
     return exact.limit_denominator(10**6) if exact > Fraction(1, 10**3) else exact
 
 
-DIGITS = 4  # of a value that is not an integer
+DIGITS = 4  # significant digits of a value that is not an integer
 
 
 def window_words(findings: Findings, prober: Prober) -> str:
-    """Between which values of each symbol the statement was decided, and what is not covered."""
+    """Describe the ranges of the symbols in which the statement was decided, and what is not covered."""
     points = [probe.point for probe in findings.probes]
     reached = ", ".join(_extents(points))
     parts = [f"{len(points)} points, {reached}" if reached else f"{len(points)} points"]
@@ -171,7 +175,7 @@ def window_words(findings: Findings, prober: Prober) -> str:
 
 
 def unevaluated(findings: Findings, prober: Prober) -> Iterator[str]:
-    """What of the domain has no value, or none that was computed."""
+    """Yield descriptions of the points at which a side is undefined, undecided or too expensive to compute."""
     undefined = prober.undefined - prober.too_wide
     if prober.open_points:
         yield undefined_words(prober.open_points, [probe.point for probe in findings.probes], undefined)
@@ -182,7 +186,7 @@ def unevaluated(findings: Findings, prober: Prober) -> Iterator[str]:
 
 
 def undefined_words(open_points: Sequence[tuple[Point, str]], defined: Sequence[Point], count: int) -> str:
-    """Say where a side has no value: by a condition on a symbol that tells these points apart, or at one of them."""
+    """Say where a side is undefined: by a condition on a symbol that separates these points, or at one of them."""
     point, reason = open_points[0]
     where = next(_conditions([undefined_point for undefined_point, _ in open_points], defined), "")
     values = ", ".join(f"{name} = {value_words(value)}" for name, value in sorted(point.items()))
@@ -192,7 +196,7 @@ def undefined_words(open_points: Sequence[tuple[Point, str]], defined: Sequence[
 
 
 def _conditions(without: Sequence[Point], defined: Sequence[Point]) -> Iterator[str]:
-    """Conditions on one symbol that hold at all points without a value and at no other point."""
+    """Yield conditions on one symbol that hold at all points where a side is undefined and at no other point."""
     for name in sorted(without[0]):
         low, high = _ends(name, without)
         if not defined:
@@ -222,7 +226,7 @@ def _extents(points: Sequence[Mapping[str, Fraction]]) -> Iterator[str]:
 
 
 def value_words(value: Fraction) -> str:
-    """A value with few digits."""
+    """Format a value with few digits."""
     if value.denominator == 1 and abs(value) < 10**9:
         return str(value)
     number = to_number(value).float
@@ -233,10 +237,11 @@ RATIONAL = re.compile(r"-?[0-9]{1,4000}(/[0-9]{0,2000}[1-9][0-9]{0,2000})?")  # 
 
 
 def refuted_again(context: Context, probe: Callable[[dict[str, Fraction]], Probe | None]) -> CheckResult | None:
-    """What the recorded run says of a check, where each of its counterexamples is one now.
+    """Return the recorded result of a check if each of its counterexamples is still a counterexample.
 
-    ``probe`` evaluates a point as the check does; None where the point is not in the statement's domain. The result is
-    None where there is no recorded refutation, or where it is none any more: then the whole check is to be run.
+    ``probe`` evaluates a point as the check does, and returns None if the point is not in the statement's domain. The
+    result is None if there is no recorded refutation, or if it is not confirmed. In these cases the whole check must
+    run.
     """
     recorded = context.recorded
     if recorded is None or recorded.status != "refuted" or not recorded.counterexamples:

@@ -1,11 +1,12 @@
 """Records of finished runs: block outcomes, exit codes, hashes of all inputs, and stored runs. No check is imported.
 
-*Inputs* are every file of dpverify, its specs and its recorded run, and what is installed. More counts than is needed,
-so that no dependency can be missed: after any change the checks run again. To read and hash twenty megabytes takes a
-twentieth of a second.
+The *inputs* are all files of dpverify, its specs, its recorded run, and the installed packages. This is more than
+needed, so that no dependency can be missed. After any change the checks run again. Reading and hashing twenty megabytes
+takes a twentieth of a second.
 
-*A stored run* answers an equal request without running checks, as long as none of its inputs has changed. It is stored
-only if each check was decided and each of its blocks is in the store, so that it equals what those blocks would give.
+A *stored run* answers an equal request without running checks, as long as none of its inputs has changed. A run is
+stored only if each check was decided and each of its blocks is in the store, so that it equals the run that those
+blocks would give.
 """
 
 from __future__ import annotations
@@ -40,18 +41,18 @@ class BlockOutcome:
     """The outcome of one block."""
 
     part: Any  # the block's part; None after an error
-    seconds: float  # core seconds, roughly
-    error: str = ""  # empty, or what went wrong, with its place in our code
-    compiling: float = 0.0  # seconds of these in which kernels were compiled
+    seconds: float  # core seconds, approximately
+    error: str = ""  # empty, or the error and its place in our code
+    compiling: float = 0.0  # the part of these seconds in which kernels were compiled
 
 
 def contradicts(pinned: Status, status: Status) -> bool:
-    """Return whether evidence contradicts a pin: one is "refuted", the other holds."""
+    """Return whether evidence contradicts a pin: one of them is "refuted", and the other holds."""
     return (pinned == "refuted" and status in HOLDS) or (status == "refuted" and pinned in HOLDS)
 
 
 def unconfirmed(result: Result) -> bool:
-    """Return whether the evidence of this run is weaker than the pin, and does not contradict it."""
+    """Return whether the evidence of this run is weaker than the pin but does not contradict it."""
     pairs = [(result.pinned, result.status)]
     pairs += [(statement.pinned, statement.status) for statement in result.beside]
     return any(
@@ -64,12 +65,13 @@ def unconfirmed(result: Result) -> bool:
 
 
 def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = ()) -> int:
-    """130 after Ctrl-C; 1 where a pin is contradicted, sources disagree, a check broke or missed its fault; else 0.
+    """Return the exit code of a run: 130 after Ctrl-C, 1 after a failure, otherwise 0.
 
-    1 also where the slack of a statement that is pinned as tight has moved, or a proof of one that is pinned as proved
-    is lost.
-    ``strict``: 1 also where a pinned verdict is not confirmed. ``strict_pins``: papers of which it is 1 also where a
-    claim without a pin is refuted, inconclusive or untested.
+    Failures are: a pin is contradicted; sources disagree; a check broke or missed its fault; the slack of a statement
+    that is pinned as tight is above 1; counterexamples contradict the recorded severity; a proof of a statement that is
+    pinned as proved is lost.
+    ``strict``: an unconfirmed pin is also a failure. ``strict_pins``: papers for which a claim without a pin that is
+    refuted, inconclusive or untested is also a failure.
     """
     if run.run.interrupted:
         return 130
@@ -82,18 +84,18 @@ def exit_code(run: Run, *, strict: bool = False, strict_pins: Collection[str] = 
 
 
 def errors(result: Result) -> list[str]:
-    """Errors of ours, one line per check that broke."""
+    """Return our errors, one line per check that broke."""
     return [f"{check.name}: {check.error}" for check in result.all_checks if check.error]
 
 
 PACKAGE = Path(__file__).parents[1]
-DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # their names hold the versions of what is installed
+DISTRIBUTIONS = (".dist-info", ".egg-info", ".egg-link", ".pth")  # their names contain the versions of packages
 
 
 class Inputs:
-    """What an answer may follow from, to be made before a command reads any of it.
+    """Snapshot of everything that an answer may depend on. Create it before a command reads any of its inputs.
 
-    ``specs``: the folder of records that the command names, or None for those that come with dpverify.
+    ``specs``: the folder of records that the command names, or None for the records that come with dpverify.
     """
 
     def __init__(self, specs: Path | None) -> None:
@@ -102,18 +104,21 @@ class Inputs:
 
     @property
     def digest(self) -> str:
-        """Digest of all of it; empty where no answer may be kept or found, as something of it is out of reach."""
+        """Digest of all inputs, or "" if some of them are unknown, so that no answer may be stored or reused."""
         return "" if self._before is None else self._before.digest
 
     @property
     def are_unchanged(self) -> bool:
-        """Whether all of it is as it was before, and as it was when this process began to load dpverify."""
+        """Whether no input has changed since the snapshot, or since this process began to load dpverify."""
         if self._before is None or not self._before.is_older_than_process:
             return False
         return self._read() == self._before
 
     def _read(self) -> Snapshot | None:
-        """Papers that do not come with dpverify may have any code and data anywhere: with them, nothing is kept."""
+        """Return a snapshot of the inputs, or None if some of them are unknown.
+
+        Papers that do not come with dpverify may use code and data from anywhere. With them, nothing is stored.
+        """
         try:
             if outside_papers(Path.cwd()) or not PACKAGE.is_dir():
                 return None
@@ -135,18 +140,18 @@ class Inputs:
 
 
 def installed() -> list[str]:
-    """Python, the kind of machine, and the names of what is installed, with versions and times of installation."""
+    """List Python's version, the kind of machine, and the installed packages with version and installation time."""
     python = [sys.version, str(sys.flags.optimize), sys.platform, platform.machine()]
     for folder in sys.path:
         try:
             entries = sorted(Path(folder).iterdir()) if folder else []
-        except OSError:  # an archive, or nothing
+        except OSError:  # an archive, or a path that does not exist
             continue
         python += [f"{entry.name} {entry.stat().st_mtime_ns}" for entry in entries if entry.suffix in DISTRIBUTIONS]
     return python
 
 
-MOST_BYTES = 2_000_000  # a larger run is put together from its blocks
+MOST_BYTES = 2_000_000  # a larger run is assembled from its blocks instead
 
 
 @dataclass(frozen=True)
@@ -160,22 +165,22 @@ class WholeRun:
 
     @property
     def label(self) -> str:
-        """Name for people."""
+        """Name of the run in messages."""
         return f"the run of {', '.join(self.claims[:3])}"
 
     @property
     def asked(self) -> str:
-        """What was asked; an equal request with other inputs replaces it."""
+        """Key of the request. A stored run with the same key and other inputs is replaced."""
         return f"run {digest_of(self.claims)} {self.budget} {self.seed}"
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """Nothing that is not part of the inputs."""
+        """Empty: all that determines the result is part of the inputs."""
         return ()
 
     @property
     def parts(self) -> tuple[type, ...]:
-        """A run is stored as text."""
+        """Empty: a run is stored as text."""
         return ()
 
     def recalled(self, store: Store) -> Run | None:
@@ -186,7 +191,7 @@ class WholeRun:
         try:
             blocks = store.found(self, self.inputs.digest)
             run = decode(blocks[0].part.encode())
-        except (StoreError, KeyError, AttributeError, ValueError):  # the run itself meets the same error, and says so
+        except (StoreError, KeyError, AttributeError, ValueError):  # the run itself reports this error
             return None
         seconds = round(time.perf_counter() - start, 3)
         return msgspec.structs.replace(
@@ -194,7 +199,10 @@ class WholeRun:
         )
 
     def keep(self, store: Store, run: Run, checks: int) -> None:
-        """Store a run in which each check was decided; ``checks``: how many of them have blocks, all of them there."""
+        """Store a run in which each check was decided.
+
+        ``checks``: the number of checks with blocks. All of these blocks are in the store.
+        """
         complete_run = msgspec.structs.replace(run.run, from_store=checks, stale_in_store=0)
         text = encode(msgspec.structs.replace(run, run=complete_run)).decode()
         if len(text) > MOST_BYTES or not self.inputs.are_unchanged:

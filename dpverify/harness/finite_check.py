@@ -1,4 +1,4 @@
-"""A statement whose conditions leave finitely many points: exact arithmetic at each of them proves or refutes it."""
+"""Check of a statement whose conditions allow finitely many points: exact arithmetic at each point decides it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ SECONDS_EACH = 0.001
 
 @dataclass(frozen=True)
 class FiniteCheck(Check):
-    """Decide a statement of two formulas at every point of its domain, where this is finite by its own conditions."""
+    """Decide a statement of two formulas at every point of its domain, if its own conditions make the domain finite."""
 
     method: ClassVar[Method] = "exhaustive"
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether both sides are formulas, and whole numbers between ends that are stated are all that it is about."""
+        """Return whether both sides are formulas and all symbols are integers with stated bounds."""
         if statement.lhs is None or statement.rhs is None or statement.relation in ORDERS:
             return False
         box = Box(statement)
@@ -45,11 +45,11 @@ class FiniteCheck(Check):
             return False
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         return SECONDS_EACH * MOST_POINTS
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Go through all points; nothing is proved where one is left open, or where there is none."""
+        """Decide all points. The statement is proved only if there is a point and no point is left undecided."""
         del block
         statement = context.statement
         findings, unsure = _go_through(statement)
@@ -87,7 +87,7 @@ class FiniteCheck(Check):
 
 
 def _go_through(statement: Statement) -> tuple[Findings, int]:
-    """Probe every point of the domain; with how many of which it is not decided whether they belong to it."""
+    """Probe every point of the domain. Also return the number of points whose membership is undecided."""
     findings = Findings()
     prober = Prober(statement, None)
     unsure = 0
@@ -109,7 +109,7 @@ def _neighbours(statement: Statement, findings: Findings) -> list[ControlResult]
 
 
 def _belongs(point: dict[str, Fraction], statement: Statement) -> bool | None:
-    """Whether a point meets all domains and conditions; None where that is not decided, or a side of one undefined."""
+    """Return whether a point meets all domains and conditions; None if that is undecided or a term is undefined."""
     try:
         values = definitions(statement, point)
         integers = (values[name] for name, domain in statement.domains.items() if domain.kind == "integer")
@@ -121,21 +121,21 @@ def _belongs(point: dict[str, Fraction], statement: Statement) -> bool | None:
 
 
 class NoEndError(ValueError):
-    """A letter has no end that is known exactly, or there are too many points."""
+    """A letter has no bound that is known exactly, or there are too many points."""
 
 
 class Box:
-    """Whole numbers between ends that conditions give, each exactly and from letters before it."""
+    """Integer points between bounds that conditions give exactly, as functions of the letters before each letter."""
 
     def __init__(self, statement: Statement) -> None:
         self.statement = statement
         constraints = [c for domain in statement.domains.values() for c in domain.constraints]
         self.links = [link for c in (*constraints, *statement.requires) for link in links(c)]
-        self.seen = 0  # values of letters so far, those that lead to no point among them
+        self.seen = 0  # values of letters tried so far, including those that lead to no point
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """Letters in an order in which each has both ends from those before it; shorter where there is none."""
+        """Letters ordered so that the earlier ones bound each from both sides; incomplete if that is impossible."""
         order: list[str] = []
         remaining = [name for name in self.statement.free if self.statement.domains[name].kind == "integer"]
         while name := next((letter for letter in remaining if all(self._ends(letter, order))), ""):
@@ -145,11 +145,11 @@ class Box:
 
     @property
     def finite(self) -> bool:
-        """Whether every letter is a whole number with two ends."""
+        """Whether every letter is an integer with two bounds."""
         return len(self.order) == len(self.statement.free)
 
     def points(self, values: dict[str, Fraction] | None = None) -> Iterator[dict[str, Fraction]]:
-        """All points of the box; which of them meet all conditions is decided elsewhere."""
+        """Yield all points of the box. The caller tests whether they meet all conditions."""
         values = values or {}
         if len(values) == len(self.order):
             yield values
@@ -167,7 +167,7 @@ class Box:
             yield from self.points({**values, name: Fraction(value)})
 
     def _ends(self, name: str, assigned: list[str]) -> tuple[list[Inequality], list[Inequality]]:
-        """What bounds a letter from below and from above by letters that are known; ends may be left out."""
+        """Return the inequalities that bound a letter from below and from above by assigned letters."""
         turned = [link if link.left == Name(name) else _turned(link) for link in self.links]
         about_letter = [inequality for inequality in turned if inequality.left == Name(name)]
         usable = [inequality for inequality in about_letter if free_names(inequality.right) <= set(assigned)]
@@ -180,7 +180,7 @@ def _turned(link: Inequality) -> Inequality:
 
 
 def _value(link: Inequality, assigned: dict[str, Fraction]) -> Iterator[Fraction]:
-    """An end, where it is a fraction: an interval that holds an irrational one might leave a whole number out."""
+    """Yield a bound if it is rational. An interval around an irrational bound might exclude an integer."""
     try:
         value = evaluate(link.right, assigned)
     except EvaluationError:

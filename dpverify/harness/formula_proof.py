@@ -1,4 +1,4 @@
-"""A proof that nobody wrote: of a claim whose two sides are formulas, found by a search and decided by the checker."""
+"""Automatic proofs: a search looks for a proof of a claim with two formulas, and the checker decides it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil",
 
 RELATIONS = {"<=", ">=", "=", "<", ">"}
 
-SMOKE_EFFORT = 6_000  # goals in a smoke run: a few seconds
+SMOKE_EFFORT = 6_000  # goals in a smoke run, which take a few seconds
 
 NOT_FOUND = "no proof was found"
 NAME = "found automatically"
 
 
 def left_side(statement: Statement) -> Derivation:
-    """The left side without a step: the steps are facts of the certificate."""
+    """Return a derivation that consists of the left side only. The facts of the certificate replace its steps."""
     from dpverify.symbolic.automatic.proofs import from_left_side
 
     return from_left_side(statement)
@@ -35,15 +35,12 @@ def left_side(statement: Statement) -> Derivation:
 
 @dataclass(frozen=True)
 class FormulaProof(DerivationCheck):
-    """Search for a proof of a statement of two formulas; the stand-alone checker decides whether it is one.
-
-    If none is found, the claim stays untested by this check, and the message lists goals that were not proved.
-    """
+    """Search for a proof of a statement of two formulas. The stand-alone checker decides whether it is a proof."""
 
     build: Build = field(default=left_side, kw_only=True)
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether both sides are formulas in numbers and functions of certificates, and there is no proof as text."""
+        """Return whether both sides are formulas that certificates can express, and ``proofs.toml`` has no proof."""
         if has_text(statement) or statement.lhs is None or statement.rhs is None or statement.relation not in RELATIONS:
             return False
         nodes = (statement.lhs, statement.rhs, *(value for _, value in statement.let), *statement.requires)
@@ -52,7 +49,7 @@ class FormulaProof(DerivationCheck):
         return kinds <= {"real", "integer"} and called <= FUNCTIONS
 
     def certificate(self, statement: Statement) -> Certificate:
-        """The certificate that a search finds."""
+        """Return the certificate that a search finds."""
         from dpverify.symbolic.automatic.proofs import prove
         from dpverify.symbolic.certify.certificates import Certificate
 
@@ -60,7 +57,7 @@ class FormulaProof(DerivationCheck):
         return Certificate(outcome.certificate, "; ".join(outcome.tried))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search; what is found is a certificate that the checker accepts."""
+        """Search for a certificate that the checker accepts."""
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
             return recorded
         from dpverify.symbolic.automatic.proofs import EFFORT, prove
@@ -83,7 +80,7 @@ class FormulaProof(DerivationCheck):
 
 
 def _as_result(statement: Statement, certificate: dict[str, Any], way: str) -> DerivationResult:
-    """The proof as a chain of one step, with what it uses as a note."""
+    """Return the proof as a chain of one step, with the facts that it uses as a note."""
     import sympy
 
     from dpverify.symbolic.automatic.argument import argument_lines

@@ -1,4 +1,4 @@
-"""The search of a claim that has no code: where sums are short, and at single large sizes, within a limit of work."""
+"""Search of a claim without code: where sums are short, and at single large sizes, within a limit of work."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from dpverify.symbolic.exact.sums import constant_ratio
 LENGTHS = (256, 32, 8)
 """Most values of an integer that a sum runs to, of one that stands alone, inside of another, and deeper."""
 
-SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # single values of such an integer
-COMBINATIONS = 6  # of ordinary values of the other letters, with which each size is tried
+SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # of an integer that makes sums long
+COMBINATIONS = 6  # combinations of ordinary values of the other letters that are tried with each size
 WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
 """Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
-HALVES = 7  # so many halves of the work of a search all searches of the claim may take, those of faults included
-POINT = 6  # a single point may take this part of the work
-POINT_OF_LAWS = 2  # if the statement has laws or integrals: a composition takes as long as many sums
+HALVES = 7  # all searches of a claim, including those of faults, may use this many halves of WORK
+POINT = 6  # a single point may use a sixth of the work
+POINT_OF_LAWS = 2  # and half of it if the statement has laws or integrals: a composition takes as long as many sums
 
-# Functions, and the argument that says how long they take.
+# For each function, the index of the argument that determines how long it takes.
 AS_LONG_AS = {
     "sampled_gaussian_renyi": 0,
     "binomial_delta": 1,
@@ -62,19 +62,19 @@ AS_LONG_AS = {
     "shuffled": 2,
     "above_threshold_law": 0,
 }
-SHORT = {"log", "log2"}  # what runs to a logarithm is short
+SHORT = {"log", "log2"}  # a sum of logarithmic length is short
 
 
 @dataclass(frozen=True)
 class FormulaSearch(SearchCheck):
-    """Search of the domain of a statement of two formulas, within :func:`short_sums`."""
+    """Search the domain of a statement of two formulas, within the bounds of :func:`short_sums`."""
 
     where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(
         default_factory=lambda: short_sums, kw_only=True
     )
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search; where no point has two sides, say of one of them why."""
+        """Run the search. If no point has both sides, the message says why one of them is undefined."""
         with Meter(HALVES * WORK[context.budget.name] // 2).running():
             result = super().run_block(context, block)
         if result.status != "untested":
@@ -93,7 +93,7 @@ class FormulaSearch(SearchCheck):
             return super()._search(context, sampler, prober, *arguments, **options)
 
     def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
-        """Look at single large values of the integers that make sums long, and at ordinary sizes, of all the domain."""
+        """Probe single large values of the integers that make sums long, and ordinary sizes, in the whole domain."""
         with Meter(WORK[context.budget.name]).running():
             names = long_integers(original)
             probes = list(_at_sizes(original, names, prober)) if names else []
@@ -113,10 +113,10 @@ class FormulaSearch(SearchCheck):
         )
 
     def _control(self, context: Context, original: Statement, probes: Sequence[Probe]) -> Iterator[ControlResult]:
-        """Look at the sharpest of the large points again, where the printed side is moved beyond it."""
+        """Move the printed side beyond the sharpest of the large points, and probe that point again."""
         large = Findings(probes=[*probes])
         result: ControlResult | None = None
-        for factor in FACTORS:  # further beyond, until a side that is known from two sides only is passed
+        for factor in FACTORS:  # a larger factor may be needed if a side is known only as a wide interval
             sharper = sharper_statement(original, large, factor)
             if sharper is None or large.sharpest is None:
                 return
@@ -134,7 +134,7 @@ class FormulaSearch(SearchCheck):
 
 
 def _has_long_values(statement: Statement) -> bool:
-    """Whether a statement has laws, integrals or extrema."""
+    """Return whether a statement has laws, integrals or extrema."""
     sides = [
         side for side in (statement.lhs, statement.rhs, *(value for _, value in statement.let)) if side is not None
     ]
@@ -146,7 +146,7 @@ def _has_long_values(statement: Statement) -> bool:
 
 
 def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Iterator[Probe]:
-    """Probe a statement where some integers are large: one after the other, and all of them together."""
+    """Probe a statement at large values of some integers: each of them alone, then all together."""
     roles = {name: role for name, role in roles_of(statement).items() if name in statement.free and name not in names}
     tried = {name: TRIED[role] for name, role in roles.items() if role in TRIED and role != "steps"}
     ordinary = (dict(zip(tried, chosen, strict=True)) for chosen in itertools.product(*tried.values()))
@@ -162,7 +162,7 @@ def _at_sizes(statement: Statement, names: Sequence[str], prober: Prober) -> Ite
 
 
 def _why_undefined(sampler: Sampler) -> str:
-    """Why a statement cannot be decided at the first point of a domain that shows it; empty where none does."""
+    """Return why the first undecidable corner of a domain has no value, or "" if all corners are decided."""
     for point in corners(sampler):
         try:
             decide_statement(sampler.statement, point)
@@ -173,7 +173,7 @@ def _why_undefined(sampler: Sampler) -> str:
 
 
 def short_sums(statement: Statement) -> list[str]:
-    """Conditions under which the sums of a statement are short: an end for each integer that makes one long."""
+    """Return conditions under which the sums of a statement are short: a bound for each integer that makes one long."""
     return [
         f"{name} <= {_end(statement, name, LENGTHS[min(depth, len(LENGTHS) - 1)])}"
         for name, depth in sorted(_depths(statement).items())
@@ -181,17 +181,17 @@ def short_sums(statement: Statement) -> list[str]:
 
 
 def long_integers(statement: Statement) -> list[str]:
-    """The integers of a statement that make a sum long."""
+    """List the integers of a statement that make a sum long."""
     return sorted(_depths(statement))
 
 
 def _depths(statement: Statement) -> dict[str, int]:
-    """How many sums lie around one that an integer makes long, for each such integer."""
+    """Return each integer that makes a sum long, with the number of sums around that sum."""
     sides = (statement.lhs, statement.rhs, *(value for _, value in statement.let))
     depths: dict[str, int] = {}
     for name, depth in (symbol_depth for side in sides if side is not None for symbol_depth in _long(side, 0)):
         depths[name] = max(depth, depths.get(name, 0))
-    for name, value in reversed(statement.let):  # a definition is as long as what it is made of
+    for name, value in reversed(statement.let):  # a definition is as long as the letters that it uses
         for base in _sizes(value) if name in depths else ():
             depths[base] = max(depths[name], depths.get(base, 0))
     integers = {name for name, domain in statement.domains.items() if domain.kind == "integer"} - set(
@@ -201,7 +201,7 @@ def _depths(statement: Statement) -> dict[str, int]:
 
 
 def _long(node: Node, depth: int) -> Iterator[tuple[str, int]]:
-    """Names that say how long a sum in a formula is, each with the number of sums around it; not of a geometric one."""
+    """Yield names that determine the length of a sum, each with the number of sums around it. Skip geometric sums."""
     if type(node) is Sum and constant_ratio(node.body, node.index) is None:
         yield from ((name, depth) for end in (node.lo, node.hi) for name in _sizes(end))
         yield from _long(node.body, depth + 1)
@@ -213,7 +213,7 @@ def _long(node: Node, depth: int) -> Iterator[tuple[str, int]]:
 
 
 def _sizes(node: Node) -> frozenset[str]:
-    """Names with which a formula grows faster than a logarithm of them."""
+    """Return the names with which a formula grows faster than their logarithm."""
     if isinstance(node, Call) and node.name in SHORT:
         return frozenset()
     names = free_names(node) if not children(node) else frozenset[str]()
@@ -221,7 +221,7 @@ def _sizes(node: Node) -> frozenset[str]:
 
 
 def _end(statement: Statement, name: str, length: int) -> str:
-    """So far beyond the least value of an integer, by its domain and the conditions; by default 0. A formula."""
+    """Return a formula: ``length`` more than the least value (0 by default) that domain and conditions allow."""
     conditions = (*statement.domains[name].constraints, *statement.requires)
     start = 0
     formulas = []

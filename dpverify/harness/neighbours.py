@@ -1,7 +1,7 @@
-"""True neighbours: what a check that refutes must not refute, so that one that refutes everything is noticed.
+"""True neighbours: statements that a check must not refute, so that a check that refutes everything is detected.
 
-Near every false statement there are true ones. The statement is not refuted at some points, or a weaker one holds at
-all of them, or the printed side itself replaces the measured one.
+Every false statement has true neighbours: the statement at points where it is not refuted, a weaker statement at all
+points, or the statement with the printed side in place of the measured side.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import Exact, ball
 
-JudgedBy = Literal["formulas", "measurement", "rule"]  # two formulas, a left side that code measures, or a rule
+JudgedBy = Literal["formulas", "measurement", "rule"]  # two formulas, a left side measured by code, or a rule
 
-ROOM = Fraction(1, 100)  # relative distance by which the neighbour below satisfies an inequality
-MOST_POINTS = 5  # violations at which the neighbour below is decided
+ROOM = Fraction(1, 100)  # relative room with which the substituted side satisfies an inequality
+MOST_POINTS = 5  # largest number of points at which a neighbour is decided
 
 
 def true_neighbours(
@@ -38,11 +38,11 @@ def true_neighbours(
     decide: Callable[[Point], Probe | None],
     lhs: LeftSide | None = None,
 ) -> list[ControlResult]:
-    """List the true neighbours of a statement that was refuted at some points, each with whether it was refuted.
+    """Return the true neighbours of a statement that was refuted at some points, each with whether it was refuted.
 
-    Where code of a check decides, the statement must hold at some point, or a neighbour must be given. Otherwise the
-    list is empty. ``searches``: neighbours, each with its search. ``decide``: decides the statement at a
-    point again. ``lhs``: the left side that code measures.
+    If code of a check decides, the statement must hold at some point, or a neighbour must be given. Otherwise the list
+    is empty. ``searches``: neighbours, each with its search. ``decide``: decides the statement at a point again.
+    ``lhs``: the left side that code measures.
     """
     neighbours = other_points(findings, decide)
     neighbours += [_as_neighbour(neighbour, search()) for neighbour, search in searches]
@@ -56,8 +56,8 @@ def true_neighbours(
 
 
 def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[ControlResult]:
-    """Decide the printed side in the place of the left one at some points; empty if no point has a value."""
-    prober = Prober(replace(statement, lhs=None), _inside)  # its own left side may take long
+    """Decide the statement with the printed side as its left side at some points; empty if no point has a value."""
+    prober = Prober(replace(statement, lhs=None), _inside)  # evaluating the statement's left side may take long
     probes = list[Probe]()
     for point in points:
         probe = prober.probe(point)
@@ -74,9 +74,9 @@ def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[
 
 
 def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterable[Probe]) -> list[ControlResult]:
-    """Decide the measured side against its own value, with room, in the place of the printed one.
+    """Decide the measured side against its own value, with some room, in place of the printed side.
 
-    A decision that is false whatever the sides are, at some points only, is noticed. Empty for an equation.
+    This detects a decision that is false at some points whatever the sides are. The list is empty for an equation.
     """
     if statement.relation not in {"<=", "<", ">=", ">"}:
         return []
@@ -103,7 +103,7 @@ def as_control(name: str, change: str, *, refuted: bool, statistic: str = "") ->
 
 
 def _inside(point: Point, statement: Statement) -> Exact:
-    """A value that satisfies the relation to the printed side, by ``ROOM`` unless it is an equation."""
+    """Return a value that satisfies the relation to the printed side, with room ``ROOM`` unless it is an equation."""
     printed = evaluate_statement(statement, point, precision=ctx.prec)[1]
     if statement.relation == "=":
         return printed
@@ -114,7 +114,7 @@ def _inside(point: Point, statement: Statement) -> Exact:
 
 
 def other_points(findings: Findings, decide: Callable[[Point], Probe | None]) -> list[ControlResult]:
-    """Decide the statement again at the points that are most like a counterexample; empty if it holds at none."""
+    """Decide the statement again at the points most similar to a counterexample; empty if it holds at no point."""
     points = [probe.point for probe in findings.probes if probe.holds is True]
     if not points or not findings.violations:
         return []
@@ -127,19 +127,19 @@ def other_points(findings: Findings, decide: Callable[[Point], Probe | None]) ->
 
 
 def _apart(point: Point, other_point: Point) -> list[str]:
-    """The numbers in which two points differ."""
+    """List the symbols in which two points differ."""
     return sorted(name for name in point.keys() | other_point.keys() if point.get(name) != other_point.get(name))
 
 
 def _as_neighbour(neighbour: TrueNeighbour, findings: Findings) -> ControlResult:
-    """The result of a neighbour; one that has a value at no point shows nothing."""
+    """Return the result of a neighbour. A neighbour that has no value at any point counts as refuted."""
     words = neighbour.rhs or ("another left side" if neighbour.lhs is not None else "another rule")
     refuted = bool(findings.violations) or not findings.probes
     return as_control(neighbour.name, words, refuted=refuted, statistic=f"{len(findings.probes)} points")
 
 
 def searched_again(statement: Statement, findings: Findings, lhs: LeftSide | None) -> Findings:
-    """Decide a changed statement at the points of a search."""
+    """Decide a changed statement at the points of an earlier search."""
     prober = Prober(statement, lhs)
     new_findings = Findings()
     for point in (probe.point for probe in findings.probes):

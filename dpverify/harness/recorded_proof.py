@@ -1,8 +1,9 @@
-"""What the recorded run found and need not be found again: what shows it is checked instead.
+"""Reuse of the recorded run: its results are confirmed by a check of their evidence instead of being derived again.
 
-A result is taken from the recorded run where its claim has today's evidence hash, so that neither the record nor any
-code it rests on has changed: a derivation only if the stand-alone checker accepts its certificate now and the statement
-reader finds in it the statement of the record; a refutation only if its counterexamples are some now.
+A result is reused if the evidence hash of its claim is the same today, so that neither the record nor the code that it
+depends on has changed. A derivation is reused only if the stand-alone checker accepts its certificate now and the
+statement reader finds the statement of the record in it. A refutation is reused only if its counterexamples still are
+counterexamples.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dpverify.ledger.statements import Reference, Statement
 
 CERTIFICATES = "certificates"  # folder of a report
 EVIDENCE = "evidence.txt"  # file beside the certificates
-PROVEN = ("proved", "proved given")  # what a derivation's check says where it is complete
+PROVEN = ("proved", "proved given")  # statuses of a derivation's check if the derivation is complete
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class CertificateFile:
     specs: Path  # folder of the records
 
     def checked(self) -> tuple[Any, Any] | None:
-        """The checker, and the statement of the record that it found in the file; None where either refuses it."""
+        """Return the checker and the statement found in the file, or None if the certificate is not accepted."""
         from dpverify.symbolic.certify.checker import k, records_of, rules
 
         try:
@@ -49,15 +50,15 @@ class CertificateFile:
 
 @dataclass(frozen=True)
 class RecordedProof:
-    """A derivation that the recorded run found complete, and the certificate that was written of it."""
+    """A derivation that was complete in the recorded run, and its certificate."""
 
     result: CheckResult
     certificate: CertificateFile
 
     def checked(self) -> CheckResult | None:
-        """The result, if the certificate is accepted and proves the statement of the record; None where it does not.
+        """Return the result if the certificate is accepted and proves the statement of the record, otherwise None.
 
-        The verdict's word, its premises and its definitions are those of the certificate, whatever is recorded.
+        The status, premises and definitions come from the certificate, not from the recorded result.
         """
         accepted = self.certificate.checked()
         if accepted is None:
@@ -82,7 +83,7 @@ class RecordedProof:
 
 
 def certificate_name(claim: str, reading: dict[str, str], variant: str) -> str:
-    """File name of the certificate of a statement, as the statement reader requires it."""
+    """Return the file name of a statement's certificate, as the statement reader requires it."""
     from dpverify.symbolic.certify.checker import reader
 
     return str(reader().certificate_name(claim, reading, variant))
@@ -90,14 +91,14 @@ def certificate_name(claim: str, reading: dict[str, str], variant: str) -> str:
 
 @dataclass(frozen=True)
 class StoredCertificates:
-    """Certificates that were written before, with the hash of what each rested on then."""
+    """Existing certificates, with the hash of each one's inputs at the time of writing."""
 
     folder: Path
     evidence: dict[str, str]
 
     @staticmethod
     def read(folder: Path | None = None) -> StoredCertificates:
-        """Those of a folder; by default those that come with dpverify, if they do."""
+        """Read the certificates of a folder; by default those that come with dpverify, if there are any."""
         if folder is None:
             try:
                 folder = bundled("reports") / CERTIFICATES
@@ -108,13 +109,13 @@ class StoredCertificates:
         return StoredCertificates(folder, {name: digest for digest, _, name in parts})
 
     def find(self, name: str, evidence: str) -> Path | None:
-        """Return the file of a certificate, which no one has checked, if what it rests on is the same today."""
+        """Return the file of a certificate if its inputs are the same today. The certificate has not been checked."""
         path = self.folder / name
         return path if self.evidence.get(name) == evidence and path.is_file() else None
 
 
 class RecordedRun:
-    """What was shown in the run that a report was made of; by default in that which comes with dpverify."""
+    """The results of the run that a report was made from; by default of the run that comes with dpverify."""
 
     def __init__(self, report: Path | None = None) -> None:
         self._report = report
@@ -122,7 +123,7 @@ class RecordedRun:
         self._results: dict[str, dict[str, Result]] = {}
 
     def proof(self, specs: Path, statement: Statement, result: CheckResult) -> RecordedProof | None:
-        """The proof of a statement by a derivation with this recorded result, if there is a certificate of it."""
+        """Return the recorded proof of a statement by a derivation with this result, if it has a certificate."""
         if self._folder is None or result.status not in PROVEN:
             return None
         name = certificate_name(statement.key, statement.reading, statement.variant)
@@ -132,7 +133,7 @@ class RecordedRun:
         return RecordedProof(result, CertificateFile(certificate, statement.reference, specs))
 
     def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
-        """What a check found of a statement of a claim in the recorded run, if it is of this evidence hash."""
+        """Return the recorded result of a check of a claim's statement, if it has this evidence hash."""
         result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=statement.reading)))
         if result is None or result.evidence_hash != evidence:
             return None
@@ -142,7 +143,7 @@ class RecordedRun:
         )
 
     def manifest(self, claim: ClaimSpec, reading: dict[str, str]) -> RunInfo | None:
-        """The manifest of the run that judged a claim: the recorded one, or an earlier one whose verdict stands."""
+        """Return the manifest of the run that judged a claim: the recorded run or an earlier one."""
         result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
         run = self._run(claim.paper)
         if result is None or run is None:
@@ -159,7 +160,7 @@ class RecordedRun:
             return None
 
     def _of(self, paper: str) -> dict[str, Result]:
-        """The recorded results of a paper, by claim and reading; none where there is no run that can be read."""
+        """Return the recorded results of a paper by claim and reading; empty if there is no readable run."""
         if paper not in self._results:
             run = self._run(paper)
             results = [] if run is None else run.results
@@ -169,7 +170,7 @@ class RecordedRun:
         return self._results[paper]
 
     def _run(self, paper: str) -> Run | None:
-        """The recorded run of a paper; None where there is none that can be read: then everything is derived."""
+        """Return the recorded run of a paper, or None if there is no readable run. Then everything is derived."""
         if paper not in self._runs:
             self._runs[paper] = None
             if self._folder is not None:

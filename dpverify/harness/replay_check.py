@@ -1,7 +1,8 @@
-"""Sensitivity measured on a kernel, held against a closed form, and both against what is printed.
+"""Compare the sensitivity measured on a kernel with a closed form, and both with the printed sensitivity.
 
-A run's outputs are held fixed, as the definition of an adaptive mechanism has it, and its queries replayed on two
-neighbours. On worst-case ones each output must move by exactly what the closed form says; on random ones, by no more.
+As in the definition of an adaptive mechanism, a run's outputs are held fixed while its queries are replayed on two
+neighbouring data sets. On worst-case data sets each output must move by exactly the closed form. On random ones it must
+not move by more.
 """
 
 from __future__ import annotations
@@ -27,15 +28,15 @@ TOLERANCE = 1e-11  # relative rounding allowed between the kernel and the closed
 
 @dataclass(frozen=True)
 class Moved:
-    """How far one output moves between two neighbours."""
+    """Distance that one output moves between two neighbouring data sets."""
 
     point: dict[str, Fraction]  # symbols of the statement
     measured: float
-    law: Callable[[], Exact]  # the closed form, at the precision of the moment
-    where: str  # which output of which run, in words
+    law: Callable[[], Exact]  # the closed form, at the working precision
+    where: str  # description of the output and its run
 
     def ratio(self, exact: float) -> float:
-        """Measured over exact; above 1 where something moves that should not."""
+        """Return measured over exact; above 1 if an output moves that should not."""
         return self.measured / exact if exact else 1.0 + self.measured
 
 
@@ -54,29 +55,29 @@ class ReplayControl:
 
 @dataclass(frozen=True)
 class ReplayCheck(Check):
-    """Measure every output of several runs on two neighbours, with what was released held fixed."""
+    """Measure every output of several runs on two neighbouring data sets, with the released outputs held fixed."""
 
-    replays: Replays = field(kw_only=True)  # on the worst-case neighbours
+    replays: Replays = field(kw_only=True)  # on the worst-case data sets
     controls: Sequence[ReplayControl] = field(kw_only=True)
-    # the largest measured/exact over the outputs of one random run, and the run in words
+    # Returns the largest measured/exact over the outputs of one random run, and a description of the run.
     random: Callable[[Statement, np.random.Generator], tuple[float, str]] = field(kw_only=True)
     random_runs: Mapping[str, int] = field(kw_only=True)
-    share: float = field(kw_only=True)  # relative size of the smallest fault that is planted
+    share: float = field(kw_only=True)  # relative size of the smallest planted fault
     region: str = field(default="", kw_only=True)
     figures: Callable[[Statement], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
 
     method: ClassVar[Method] = "exact-law"
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there is a formula on the right."""
+        """Return whether the right side is a formula."""
         return statement.rhs is not None
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         return 0.5 + 0.005 * self.random_runs[context.budget.name]
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Measure, compare, and plant the faults; "refuted" where a measured output is beyond the statement."""
+        """Measure, compare, and test planted faults. The status is "refuted" if an output violates the statement."""
         statement = context.statement
         runs = self.random_runs[context.budget.name]
         replays = list(self.replays(statement))
@@ -110,7 +111,7 @@ class ReplayCheck(Check):
 
 
 def _compare(measured: Iterable[Moved]) -> tuple[float, float, str]:
-    """Smallest and largest measured/exact, and the first output that is off, in words."""
+    """Return the smallest and largest measured/exact, and a description of the first output that deviates."""
     low = 1.0
     high = 1.0
     off = ""
@@ -136,7 +137,7 @@ def _control(control: ReplayControl, statement: Statement) -> ControlResult:
 
 
 def _beyond(statement: Statement, measured: Iterable[Moved]) -> Iterator[Probe]:
-    """Measured outputs at which the statement fails, in the order of the runs, with what was measured."""
+    """Yield the measured outputs at which the statement fails, in the order of the runs."""
     for moved in measured:
         if requires_hold(statement, moved.point) is not True:
             continue

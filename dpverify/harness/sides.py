@@ -1,6 +1,6 @@
-"""Both sides of a statement at a point: which is larger, with certainty, and by how much; and changed statements.
+"""Both sides of a statement at a point: a certain comparison and the ratio of the sides; and changed statements.
 
-Exact checks must refute the changed statements that are planted faults, and must not refute true neighbours.
+Changed statements are planted faults, which exact checks must refute, and true neighbours, which they must not refute.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from dpverify.symbolic.exact.numbers import (
 
 PRECISIONS = (256, 1024, 2048)
 SHARP_BITS = 40
-COARSE_BITS = 6  # of a side that is known from both sides only, such as the divergence of a composition
-MOST_OPEN = 1000  # points without a value that are remembered
+COARSE_BITS = 6  # enough for a side known only from bounds, such as the divergence of a composition
+MOST_OPEN = 1000  # largest number of points without a value that are stored
 
 LeftSide = Callable[[Point, Statement], Exact]
 """Left side of a statement that the ledger cannot evaluate: a Fraction, an int or a ball."""
@@ -40,30 +40,30 @@ LeftSide = Callable[[Point, Statement], Exact]
 class Probe:
     """A statement at a point."""
 
-    point: dict[str, Fraction]  # where
-    holds: bool | None  # whether it holds; None where 2048 bits did not decide
-    lhs: Number  # both sides
+    point: dict[str, Fraction]  # the point
+    holds: bool | None  # whether the statement holds; None if 2048 bits did not decide
+    lhs: Number  # the left side
     rhs: Number
-    # how far the statement is used up: 1 where both sides are equal, above 1 beyond it, 0 where there is all room
+    # Share of the bound that is used: 1 if both sides are equal, above 1 if violated, 0 if nothing is used.
     ratio: float
-    note: str = ""  # what a counterexample says besides
+    note: str = ""  # further text for a counterexample
 
 
 class Prober:
-    """Probes a statement, and remembers what it probed."""
+    """Evaluates a statement at points, and caches the probes."""
 
     def __init__(self, statement: Statement, lhs: LeftSide | None, work_limit: int | None = None) -> None:
         self.statement = statement
         self.lhs = lhs
-        self.most = work_limit  # work that one point may take, as `dpverify.symbolic.exact.numbers` counts it
+        self.most = work_limit  # work that one point may take, in the units of `dpverify.symbolic.exact.numbers`
         self.undefined = 0
         self.too_long = 0
-        self.too_wide = 0  # of those without a value, how many have one, perhaps, that balls do not tell
-        self.open_points: list[tuple[Point, str]] = []  # the first that are undefined, with the reason
+        self.too_wide = 0  # number of undefined points that may have a value that balls did not determine
+        self.open_points: list[tuple[Point, str]] = []  # the first undefined points, with the reason
         self.probes: dict[tuple[tuple[str, tuple[int, int]], ...], Probe | None] = {}
 
     def probe(self, point: Point) -> Probe | None:
-        """Probe a point of the domain. None where a side is not defined; such points are counted."""
+        """Probe a point of the domain; None if a side is undefined or too expensive. Such points are counted."""
         names = sorted(point)
         key = tuple((name, point[name].as_integer_ratio()) for name in names)  # the hash of a Fraction is slow
         if key not in self.probes:
@@ -88,7 +88,7 @@ class Prober:
     def _probe(self, point: dict[str, Fraction]) -> Probe:
         side = None if self.lhs is None else _measured(self.lhs, point, self.statement)
         left, right, is_true = self._sides(point, side)
-        if is_true is None:  # the balls overlap at that precision: with more bits, perhaps they do not
+        if is_true is None:  # the balls overlap; more bits may separate them
             is_true = decide_statement(self.statement, point, side)
         lhs = to_number(left)
         rhs = to_number(right)
@@ -97,13 +97,16 @@ class Prober:
     def _sides(
         self, point: dict[str, Fraction], side: Callable[[int], Exact] | None
     ) -> tuple[Exact, Exact, bool | None]:
-        """Both sides, sharp enough to be compared as floats (a wide ball has a middle that means nothing), compared."""
+        """Return both sides, sharp enough to be compared as floats, and whether the relation holds.
+
+        The midpoint of a wide ball means nothing.
+        """
         if side is None and self.statement.lhs is None:
             raise ValueError(f"{self.statement.key}: the left side is measured by code; the check must give lhs.")
         wide: tuple[Exact, Exact, bool] | None = None
         for bits in PRECISIONS:
             with working_precision(bits):
-                measured = None if side is None else side(bits)  # first: what is wrong with it must not stay unseen
+                measured = None if side is None else side(bits)  # evaluated first, so that an error in it is not hidden
                 left, right = evaluate_statement(self.statement, point, precision=bits)
                 left = left if measured is None else measured
                 if left is None:
@@ -115,13 +118,13 @@ class Prober:
                     return left, right, is_true
                 if not is_coarse and is_true is not None:
                     wide = (left, right, is_true)
-        if wide is not None and not self.statement.free:  # the only point there is: no search depends on how wide it is
+        if wide is not None and not self.statement.free:  # there is only this point, so no search depends on the width
             return wide
         raise UndecidedError(f"{PRECISIONS[-1]} bits do not give both sides to {SHARP_BITS} bits at this point.")
 
 
 def _measured(lhs: LeftSide, point: Point, statement: Statement) -> Callable[[int], Exact]:
-    """A left side as a function of the precision; a rational number depends on none, and is computed once."""
+    """Return a left side as a function of the precision. A rational value does not depend on it and is cached."""
     exact_value = list[Exact]()
 
     def side(_bits: int) -> Exact:
@@ -136,14 +139,14 @@ def _measured(lhs: LeftSide, point: Point, statement: Statement) -> Callable[[in
 
 
 def _is_sharp(value: Exact, bits: int = SHARP_BITS) -> bool:
-    """Whether a value is known to so many bits, or is exact, infinite or as good as 0."""
+    """Return whether a value is known to a number of bits, or is exact or infinite."""
     if isinstance(value, int | Fraction) or not value.is_finite() or value.is_exact():
         return True
     return bool(value.rel_accuracy_bits() >= bits)
 
 
 def used_up(lhs: Number, relation: str, rhs: Number) -> float:
-    """How far an inequality is used up: lhs/rhs for positive sides of ``<=``; for ``==`` the larger of both ratios."""
+    """Return the used share of a bound: lhs/rhs for positive sides of ``<=``; for ``=``, the larger of both ratios."""
     small = float(lhs.float)
     large = float(rhs.float)
     if relation in {">=", ">"}:
@@ -154,7 +157,7 @@ def used_up(lhs: Number, relation: str, rhs: Number) -> float:
 
 
 def _ratio(small: float, large: float) -> float:
-    """Ratio that is at most 1 exactly where ``small <= large``."""
+    """Return a ratio that is at most 1 exactly if ``small <= large``."""
     if math.isnan(small) or math.isnan(large):
         return 0.0
     if small == large:
@@ -167,22 +170,22 @@ def _ratio(small: float, large: float) -> float:
 
 
 def printed_side(statement: Statement, point: Point) -> float:
-    """Evaluate the right side of a statement. The nearest float; may be infinite."""
+    """Return the right side of a statement as the nearest float, which may be infinite."""
     _, rhs = evaluate_statement(statement, point)
     return float(to_number(rhs).float)
 
 
-PRINTED = "printed"  # the name that stands for the printed right side in a planted one
+PRINTED = "printed"  # name of the printed right side in the changed right side
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The outcome of a rule at a point, with both sides if it has them."""
 
-    ok: bool | None  # whether the statement holds there; None where it is not decided
-    lhs: Exact | None = None  # both sides
+    ok: bool | None  # whether the statement holds at the point; None if undecided
+    lhs: Exact | None = None  # both sides, if the rule has them
     rhs: Exact | None = None
-    note: str = ""  # what is wrong, in words
+    note: str = ""  # description of what is wrong
 
 
 Rule = Callable[[Point, Statement], bool | Outcome | None]
@@ -190,10 +193,10 @@ Rule = Callable[[Point, Statement], bool | Outcome | None]
 
 @dataclass(frozen=True)
 class ChangedStatement:
-    """A statement near the one that a check judges: exactly one of the right side, the left side and the rule."""
+    """A statement similar to the one that a check judges. It changes exactly one of right side, left side and rule."""
 
     name: str  # what is changed: "one interval fewer"
-    rhs: str = ""  # a right side in which ``printed`` stands for the printed one: "printed - 1"
+    rhs: str = ""  # a right side that uses the name ``printed`` for the printed one: "printed - 1"
     lhs: LeftSide | None = None  # a left side
     holds: Rule | None = None  # a rule
 
@@ -207,7 +210,7 @@ class ChangedStatement:
             raise ValueError(f"{self.kind} {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")
 
     def statement(self, statement: Statement) -> Statement:
-        """Statement with the changed right side; the statement itself where something else is changed."""
+        """Return the statement with the changed right side, or the statement itself if the change is elsewhere."""
         if not self.rhs or statement.rhs is None:
             return statement
         return replace(statement, rhs=substitute(parse(self.rhs), {Name(PRINTED): statement.rhs}))
@@ -217,25 +220,25 @@ class ChangedStatement:
 class Planted(ChangedStatement):
     """A fault that a check must refute."""
 
-    at_declared_size: bool = False  # whether the fault is the smallest that the check says it sees
+    at_declared_size: bool = False  # whether the fault is the smallest that the check claims to detect
 
     kind: ClassVar[str] = "planted fault"
 
 
 @dataclass(frozen=True)
 class TrueNeighbour(ChangedStatement):
-    """A true statement near a false one, at all points of the check: the check must not refute it."""
+    """A true statement near a false one, at all points of the check. The check must not refute it."""
 
     kind: ClassVar[str] = "true neighbour"
 
 
 def corrected(rule: Rule) -> Rule:
-    """Make the rule for the corrected statement from one that looks at the variant of its statement."""
+    """Return a rule for the corrected statement, from a rule that depends on the variant of its statement."""
     return lambda point, statement: rule(point, replace(statement, variant="amended"))
 
 
 def moved_side(statement: Statement, op: Literal["*", "+"], number: Fraction) -> Statement:
-    """Copy a statement with its right side times a number, or with a number added to it."""
+    """Return a copy of a statement with its right side multiplied by a number, or with a number added to it."""
     if statement.rhs is None:
         raise ValueError(f"{statement.key}: a statement in words has no right side to change.")
     sides = (Num(number), statement.rhs) if op == "*" else (statement.rhs, Num(number))

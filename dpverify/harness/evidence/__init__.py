@@ -1,1 +1,1 @@
-"""The evidence hash of a claim: which definitions its checks depend on, read from syntax trees without running any."""
+"""The evidence hash of a claim: it covers the definitions that the claim's checks depend on, read from syntax trees."""

@@ -1,11 +1,11 @@
-"""What each statement of our modules depends on: a graph of units, from syntax trees alone.
+"""Graph of the dependencies between statements of our modules, built from syntax trees alone.
 
-Modules are located and their bindings read without executing them; their source may be passed in instead of read from
-a file.
+Modules are located and their bindings are read without executing them. Their source may be passed in instead of being
+read from a file.
 
-Whatever a name may stand for counts: a unit depends on every unit that may bind a name which it uses, on whatever an
-import executes besides binding names, and on a whole module where the module itself is used as a value. A class counts
-as a whole. So does a module whose code may look up any of its names, or names that a text gives.
+Every possible meaning of a name counts. A unit depends on every unit that may bind a name which it uses, on the code
+that an import executes besides binding names, and on a whole module if the module itself is used as a value. A class is
+one unit. A module is also taken as a whole if code may look up any of its names, or names given by a string.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dpverify.harness.evidence.units import ADD, parse
 
 
 class SourceText(NamedTuple):
-    """SourceText text of a module."""
+    """Source text of a module."""
 
     text: bytes
     is_package: bool
@@ -32,7 +32,7 @@ Find = Callable[[str], SourceText | None]
 
 
 def find_source(module: str) -> SourceText | None:
-    """Read the source of a module; None where there is no such module or it is not Python source."""
+    """Read the source of a module; None if there is no such module or it is not Python source."""
     path = _path(module)
     return None if path is None else SourceText(path.read_bytes(), path.name == "__init__.py")
 
@@ -47,7 +47,7 @@ def _path(module: str) -> Path | None:
 
 @cache
 def _spec(module: str) -> ModuleSpec | None:
-    """Find a module as an import would, without the import of the packages above it."""
+    """Find a module as an import would, but without importing the packages above it."""
     package, _, _ = module.rpartition(".")
     try:
         if not package:
@@ -61,24 +61,24 @@ def _spec(module: str) -> ModuleSpec | None:
 
 
 class Module:
-    """A module of ours."""
+    """A module of our package."""
 
     def __init__(self, name: str, source: SourceText) -> None:
         self.name = name
         self.is_package = source.is_package
         self.code: Code = code_of(source.text, name.partition(".")[0], parse)
-        self.units: dict[str, list[int]] = {}  # by the names that they bind
+        self.units: dict[str, list[int]] = {}  # places of the units that bind each name
         for place, unit in enumerate(self.code.units):
             for bound in unit.binds:
                 self.units.setdefault(bound, []).append(place)
-        self.changed: dict[str, list[int]] = {}  # by the names that their functions may change
+        self.changed: dict[str, list[int]] = {}  # places of the units whose functions may change each name
         for place, unit in enumerate(self.code.units):
             for changed in unit.changes:
                 self.changed.setdefault(changed.partition(".")[0], []).append(place)
         self.imports: dict[str, list[tuple[ImportedNames, str]]] = bindings_of([*self.code.imports, *self.code.on_use])
 
     def absolute(self, node: ImportedNames) -> str:
-        """Name of the package that ``from package import name`` names."""
+        """Return the full name of the package in ``from package import name``."""
         if node.level == 0:
             return node.package or ""
         parts = self.name.split(".")
@@ -87,7 +87,7 @@ class Module:
 
 
 def bindings_of(imports: list[ImportedNames]) -> dict[str, list[tuple[ImportedNames, str]]]:
-    """Imports by the name that each binds, with the name that it takes."""
+    """Group imports by the name that each binds, with the name that is imported."""
     bindings: dict[str, list[tuple[ImportedNames, str]]] = {}
     for node in imports:
         for attribute, alias in node.names:
@@ -97,23 +97,23 @@ def bindings_of(imports: list[ImportedNames]) -> dict[str, list[tuple[ImportedNa
 
 
 def packages_above(module: str) -> Iterator[str]:
-    """Yield the packages that an import of a module imports first."""
+    """Yield the packages that Python imports before a module."""
     while "." in module:
         module = module.rpartition(".")[0]
         yield module
 
 
-Node = tuple[str, int]  # a module and the number of a unit, or
-WHOLE_MODULE = -1  # everything in the module, in its order
-VisitedNames = frozenset[tuple[str, str]]  # names of modules that are being looked up: two may import each other's
+Node = tuple[str, int]  # a module and the place of a unit, or
+WHOLE_MODULE = -1  # the whole module, in its order
+VisitedNames = frozenset[tuple[str, str]]  # names that are being looked up; prevents infinite recursion
 
 ON_USE = "__getattr__"
-BY_TEXT = "*"  # what a module is called that is imported by a text
-WITHOUT_VALUE = frozenset({"__name__", "__all__", "__package__", "__spec__"})  # where a module lies does not count
+BY_TEXT = "*"  # marks a module that is imported by a string
+WITHOUT_VALUE = frozenset({"__name__", "__all__", "__package__", "__spec__"})  # the location of a module does not count
 
 
 class CodeGraph:
-    """The units of all modules of ours, linked as they are asked for; ``find`` gives the source of a module."""
+    """The units of all modules of our package, linked on demand. ``find`` returns the source of a module."""
 
     def __init__(self, find: Find = find_source) -> None:
         self._find = find
@@ -124,21 +124,21 @@ class CodeGraph:
         self._own_effects: dict[str, list[Node]] = {}
 
     def module(self, name: str) -> Module | None:
-        """A module of ours; None where there is no such module or it has no source."""
+        """Return a module of our package, or None if there is no such module or it has no source."""
         if name not in self._modules:
             source = self._find(name)
             self._modules[name] = None if source is None else Module(name, source)
         return self._modules[name]
 
     def known(self, name: str) -> Module:
-        """A module that must have source."""
+        """Return a module, or raise a ValueError if it has no Python source."""
         module = self.module(name)
         if module is None:
             raise ValueError(f"module must have Python source, got module={name!r}.")
         return module
 
     def digest(self, node: Node) -> str:
-        """What a node is, without what it uses: the code of a unit, or the order of what is in a module."""
+        """Describe a node without its dependencies: the digest of a unit, or the ordered digests of a module."""
         code = self.known(node[0]).code
         if node[1] >= 0:
             return code.units[node[1]].digest
@@ -150,7 +150,7 @@ class CodeGraph:
         return "\0".join([*(unit.digest for unit in code.units), *imports])
 
     def made_at(self, place: CheckPlace) -> list[Node]:
-        """Units that make a check; the whole module where it is not certain which these are."""
+        """Return the units that create a check, or the whole module if they cannot be determined."""
         module = self.known(place.module)
         for lines, units, starred in (
             (registration.lines, registration.units, registration.starred)
@@ -162,7 +162,7 @@ class CodeGraph:
         return [(place.module, WHOLE_MODULE)]
 
     def uses(self, node: Node) -> dict[str, set[Node]]:
-        """What a node depends on, by the name that it uses for it."""
+        """Return the dependencies of a node, grouped by the name through which it uses them."""
         if node not in self._uses:
             targets_by_name: dict[str, set[Node]] = {}
             for name, target in self._targets(node):
@@ -171,7 +171,7 @@ class CodeGraph:
         return self._uses[node]
 
     def reached(self, nodes: Iterable[Node]) -> set[Node]:
-        """All that some nodes depend on, themselves included."""
+        """Return all nodes that some nodes depend on, including themselves."""
         reachable: set[Node] = set()
         todo = list(nodes)
         while todo:
@@ -199,7 +199,10 @@ class CodeGraph:
     def _taken(
         self, module: Module, imports: list[ImportedNames], *, is_whole: bool = False
     ) -> Iterator[tuple[str, Node]]:
-        """What some imports take, by their order: which of two is made may depend on it."""
+        """Yield the nodes that imports bind.
+
+        They are numbered, because the meaning of a name may depend on the order.
+        """
         for number, node in enumerate(imports):
             for attribute, alias in node.names:
                 if node.package is not None:
@@ -210,17 +213,17 @@ class CodeGraph:
                     yield f"{number} {attribute}", (attribute, WHOLE_MODULE)
 
     def loading(self, node: Node) -> set[str]:
-        """Modules that must be loaded for a node, those aside that are loaded for what it uses."""
+        """Return the modules that must be loaded for a node, without those that its dependencies load."""
         module = self.known(node[0])
         units = module.code.units if node[1] == WHOLE_MODULE else [module.code.units[node[1]]]
         return {node[0]}.union(*(self._imported(module, unit.imports) for unit in units))
 
     def effects(self, loaded: Iterable[str]) -> set[Node]:
-        """What imports of some modules execute besides binding names, other modules that they import included."""
+        """Return the units that imports of modules execute besides binding names, including imported modules."""
         return {node for home in set[str]().union(*map(self.loads, loaded)) for node in self._effects(home)}
 
     def loads(self, name: str) -> set[str]:
-        """Modules of ours that an import of a module executes, itself included."""
+        """Return the modules of our package that an import of a module executes, including itself."""
         if name not in self._loads:
             modules: set[str] = set()
             todo = [name]
@@ -233,14 +236,14 @@ class CodeGraph:
         return self._loads[name]
 
     def _imports_of(self, name: str) -> set[str]:
-        """Modules that an import of a module imports in turn."""
+        """Return the modules that a module imports directly."""
         if name not in self._direct:
             module = self.known(name)
             self._direct[name] = {*self._packages_above(name), *self._imported(module, module.code.imports)}
         return self._direct[name]
 
     def _effects(self, name: str) -> list[Node]:
-        """What an import of a module executes besides binding names, other modules aside."""
+        """Return the units that an import of a module executes besides binding names, without imported modules."""
         if name not in self._own_effects:
             module = self.known(name)
             self._own_effects[name] = [
@@ -251,13 +254,13 @@ class CodeGraph:
         return self._own_effects[name]
 
     def _registers(self, module: Module, name: str) -> bool:
-        """Whether a function or class, called when a module is imported, may change what a module's names stand for."""
+        """Return whether a function or class that is called during an import may change objects of a module."""
         nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE_MODULE)
         units = (self.known(home).code.units[place] for home, place in nodes)
         return any(unit.changes and not unit.is_registered for unit in units)
 
     def _imported(self, module: Module, imports: Iterable[ImportedNames]) -> Iterator[str]:
-        """Modules of ours that some imports of a module load, with those that packages load for the names in them."""
+        """Yield the modules of our package that imports load, including those loaded lazily for the names."""
         for node in imports:
             for attribute, _ in node.names:
                 homes = [attribute] if node.package is None else [module.absolute(node)]
@@ -272,7 +275,7 @@ class CodeGraph:
         return (above for above in packages_above(name) if self.module(above) is not None)
 
     def homes(self, module: Module, node: ImportedNames, attribute: str) -> Iterator[tuple[str, str]]:
-        """Modules that define what an import of a module takes, each with the name; a module is taken whole."""
+        """Yield the modules that define an imported name, each with the name, or "" for a whole module."""
         if node.package is None:
             yield attribute, ""
             return
@@ -286,7 +289,7 @@ class CodeGraph:
         late: list[ImportedNames] | None = None,
         visited: VisitedNames = frozenset(),
     ) -> Iterator[Node]:
-        """Nodes that a name with attributes may stand for in a module; none where it is Python's own."""
+        """Yield the nodes to which a dotted name may refer in a module; none if the name is a builtin of Python."""
         first, *attributes = name
         units = module.units.get(first, [])
         imports = module.imports.get(first, [])
@@ -295,7 +298,7 @@ class CodeGraph:
         if first == module.code.registry and attributes[:1] != [ADD]:
             yield from ((module.name, place) for place, unit in enumerate(module.code.units) if unit.is_registered)
         if (imports or stars) and len(units) + len(imports) + len(stars) > 1:
-            yield module.name, WHOLE_MODULE  # which one it is depends on the order of them all
+            yield module.name, WHOLE_MODULE  # its meaning depends on the order of all bindings
         for node, attribute in (*imports, *(bindings_of(late or []).get(first, ()))):
             if node.package is not None:
                 yield from self._from(module.absolute(node), attribute, attributes, visited)
@@ -305,7 +308,7 @@ class CodeGraph:
         yield from ((home, WHOLE_MODULE) for node, _ in stars if self.module(home := module.absolute(node)) is not None)
 
     def _inside(self, home: str, name: list[str], visited: VisitedNames = frozenset()) -> Iterator[Node]:
-        """Nodes that attributes of a module stand for; all of it where the module itself is the value."""
+        """Yield the nodes to which attributes of a module refer; the whole module if there are no attributes."""
         if self.module(home) is None:
             return
         if not name:
@@ -316,7 +319,7 @@ class CodeGraph:
     def _from(
         self, home: str, attribute: str, attributes: list[str], visited: VisitedNames = frozenset()
     ) -> Iterator[Node]:
-        """Nodes that a name of a module, or a module of a package, stands for."""
+        """Yield the nodes to which a name of a module, or a module of a package, refers."""
         module = self.module(home)
         if module is None or (home, attribute) in visited:
             return
@@ -332,7 +335,10 @@ class CodeGraph:
 
 
 def _arguments(units: list[int], starred: list[int], place: CheckPlace) -> list[int]:
-    """Units of the arguments that may have given a check; a starred one gives any number of checks."""
+    """Return the units of the arguments that may have created a check.
+
+    A starred argument creates any number of checks.
+    """
     if not starred:
         return units[place.argument : place.argument + 1] if len(units) == place.arguments else units
     after = len(units) - 1 - starred[-1]

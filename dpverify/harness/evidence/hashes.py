@@ -1,7 +1,7 @@
-"""The evidence hash: the record, and the code that its checks depend on. Nothing is executed.
+"""The evidence hash: it covers the record of a claim and the code that its checks depend on. Nothing is executed.
 
-Documentation, layout and the Python version do not count, nor does where a module lies. What only type checkers see
-does not count. What a check depends on is decided by ``graph``: more counts than is needed, and never less.
+Documentation, layout, the Python version, the location of modules and code for type checkers do not count. ``graph``
+determines the dependencies of a check. It may include more than is needed, and never less.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ DIGITS = 16
 
 
 class CodeHashes:
-    """Hashes of nodes of a graph with all that they depend on: equal exactly where all of that is equal.
+    """Hashes of nodes together with all their dependencies. Two hashes are equal if and only if all of these are equal.
 
-    Definitions that depend on each other are hashed together, by rounds, each of which looks one step further.
+    Definitions that depend on each other are hashed together, in rounds. Each round covers dependencies that are one
+    step further away.
     """
 
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
         self._hashes: dict[Node, str] = {}
-        self._loaded: dict[Node, frozenset[str]] = {}  # modules that a node and all that it depends on need
+        self._loaded: dict[Node, frozenset[str]] = {}  # modules that a node and its dependencies need
 
     def evidence(self, record_hash: str, places: Iterable[CheckPlace]) -> str:
-        """Hash a claim's record and the code that makes its checks: 16 hex digits."""
+        """Hash a claim's record and the code that creates its checks: 16 hex digits."""
         registrations, effects = self.roots(places)
         parts = [sorted(set(map(self.of, nodes))) for nodes in (registrations, effects)]
         return _digest([record_hash, *parts[0], "", *parts[1]])[:DIGITS]
 
     def roots(self, places: Iterable[CheckPlace]) -> tuple[set[Node], set[Node]]:
-        """Units that make some checks, and those that are executed when all that these depend on is imported."""
+        """Return the units that create some checks, and the units executed when all their dependencies are imported."""
         registrations = {node for place in places for node in self.graph.made_at(place)}
         effects: set[Node] = set()
         while True:
@@ -49,14 +50,14 @@ class CodeHashes:
         return self._loaded[node]
 
     def of(self, node: Node) -> str:
-        """Hash of a node."""
+        """Return the hash of a node."""
         if node not in self._hashes:
             for group in self._groups(node):
                 self._hash(group)
         return self._hashes[node]
 
     def _hash(self, group: list[Node]) -> None:
-        """Hash nodes that depend on each other, after all others that they depend on."""
+        """Hash nodes that depend on each other, after all their other dependencies."""
         inside = set(group)
         hashes: dict[Node, str] = {}
         for node in group:
@@ -90,7 +91,7 @@ class CodeHashes:
         self._loaded |= dict.fromkeys(group, loaded)
 
     def _groups(self, start: Node) -> Iterator[list[Node]]:
-        """Yield the nodes below one that have no hash, those that depend on each other together, innermost first.
+        """Yield the unhashed nodes below a node, grouped by mutual dependency, innermost group first.
 
         This is Tarjan's algorithm for strongly connected components, without recursion.
         """
@@ -126,17 +127,17 @@ class CodeHashes:
 
 @cache
 def today() -> CodeHashes:
-    """Hashes of the code as it is now."""
+    """Return the hashes of the present code."""
     return CodeHashes(CodeGraph(find_source))
 
 
 def evidence_hash(record_hash: str, places: tuple[CheckPlace, ...]) -> str:
-    """Hash a claim's record and the code that makes its checks, as it is now: 16 hex digits."""
+    """Hash a claim's record and the present code that creates its checks: 16 hex digits."""
     return today().evidence(record_hash, places)
 
 
 def imported_names(module: str) -> list[tuple[str, str]]:
-    """Modules of ours that a module's code imports, anywhere in it, each with the name that is taken, if not all."""
+    """List the modules of our package that a module imports anywhere, each with the imported name, or ""."""
     graph = today().graph
     code_module = graph.known(module)
     imports = ((node, name) for node in code_module.code.every_import for name, _ in node.names)

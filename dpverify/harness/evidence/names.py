@@ -1,8 +1,8 @@
-"""Which names a module imports, and which names a piece of code uses and may change, read from syntax trees.
+"""The names that a module imports, and the names that a piece of code uses and may change, read from syntax trees.
 
-A module imports names at once or when they are used. A piece of code takes names from its module. Local variables do
-not count, as Python's rules for scopes say. A name in a class body counts wherever it may be the module's. What a name
-stands for is decided by ``graph``.
+A module imports names at once or when they are first used. A piece of code uses names of its module. Local variables do
+not count; Python's scoping rules determine them. A name in a class body counts if it may be a name of the module.
+``graph`` resolves the names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ON_USE = "__getattr__"
 
 
 def imported(node: ast.Import | ast.ImportFrom, after: int = 0) -> ImportedNames:
-    """Write down an import; ``after``: number of units before it."""
+    """Convert an import statement. ``after``: number of units before it."""
     names = [(alias.name, alias.asname) for alias in node.names]
     if isinstance(node, ast.Import):
         return ImportedNames(names=names, after=after)
@@ -28,21 +28,21 @@ def imported(node: ast.Import | ast.ImportFrom, after: int = 0) -> ImportedNames
 
 
 def is_ours(node: ast.Import | ast.ImportFrom, top: str) -> bool:
-    """Whether an import is of the top-level package ``top``."""
+    """Return whether an import is from the top-level package ``top``."""
     if isinstance(node, ast.ImportFrom):
         return node.level > 0 or is_below(node.module or "", top)
     return all(is_below(alias.name, top) for alias in node.names)
 
 
 def is_below(module: str, top: str) -> bool:
-    """Whether a module is a top-level package or in it."""
+    """Return whether a module is a top-level package or inside it."""
     return module.partition(".")[0] == top
 
 
 def as_run(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
-    """Leave out what only type checkers see, and list what the module loads when its names are used.
+    """Return a module without code for type checkers, and the imports that it makes when its names are used.
 
-    A module whose ``__getattr__`` is not that of ``lazy_names`` may load anything: there, nothing is left out.
+    If the module's ``__getattr__`` does not come from ``lazy_names``, it may load anything, and no code is left out.
     """
     late = list(_late_names(tree))
     if _is_constant_of_typing(tree) and (late or not bindings(tree)[ON_USE]):
@@ -75,7 +75,7 @@ class _WithoutTypeChecking(ast.NodeTransformer):
 
 
 def _is_constant_of_typing(tree: ast.Module) -> bool:
-    """Whether TYPE_CHECKING is what typing calls so, which is false in every run."""
+    """Return whether TYPE_CHECKING is the constant of typing, which is false at run time."""
     return _imports(tree, "typing", FOR_TYPE_CHECKERS) and bindings(tree)[FOR_TYPE_CHECKERS] == 1
 
 
@@ -89,7 +89,7 @@ def _imports(tree: ast.Module, module: str, name: str) -> bool:
 
 
 def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
-    """Read the table of ``__getattr__, __dir__ = lazy_names(__name__, TABLE)``, if a module has this line."""
+    """Yield the table of ``__getattr__, __dir__ = lazy_names(__name__, TABLE)``, if a module has this line."""
     late = [node for node in tree.body if isinstance(node, ast.Assign) and _is_late(node)]
     if len(late) != 1 or not _imports(tree, "dpverify.lazy", LATE):
         return
@@ -111,7 +111,7 @@ def _late_names(tree: ast.Module) -> Iterator[ImportedNames]:
 
 
 def _is_late(node: ast.Assign) -> bool:
-    """Whether a statement is ``__getattr__, __dir__ = lazy_names(...)``."""
+    """Return whether a statement is ``__getattr__, __dir__ = lazy_names(...)``."""
     value = node.value
     target = node.targets[0]
     names = [getattr(name, "id", "") for name in target.elts] if isinstance(target, ast.Tuple) else []
@@ -120,7 +120,7 @@ def _is_late(node: ast.Assign) -> bool:
 
 
 def _constant(tree: ast.Module, name: str) -> ast.expr | None:
-    """Value of a variable that is set once and used once, so that nothing can change it; else None."""
+    """Return the value of a variable that is set once and used once, so that it cannot change; otherwise None."""
     uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == name]
     values = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0] in uses]
     return values[0] if len(values) == 1 and len(uses) == 2 else None
@@ -167,23 +167,23 @@ ON_SUBCLASSES = frozenset({"__init_subclass__", "__set_name__", "__subclasses__"
 
 
 class Uses(ast.NodeVisitor):
-    """What a statement at the top of a module uses; names are written with their attributes, ``module.function``."""
+    """The names that a top-level statement of a module uses, with their attributes, as in ``module.function``."""
 
     def __init__(self, top: str) -> None:
         self.top = top
         self.names: set[str] = set()
-        self.imports: list[tuple[ast.Import | ast.ImportFrom, bool]] = []  # of ours; whether functions make them
-        self.called: set[str] = set()  # what the statement itself calls, when the module is imported
+        self.imports: list[tuple[ast.Import | ast.ImportFrom, bool]] = []  # of ours; whether in a function
+        self.called: set[str] = set()  # called by the statement itself, when the module is imported
         self.changed: set[str] = set()  # module-level objects that functions may change
         self.decorators: list[ast.expr] = []
         self.reads_module = False
         self.imported_by_text: set[str] = set()
         self._local: frozenset[str] = frozenset()
         self._global: frozenset[str] = frozenset()
-        self._depth = 0  # of functions around
+        self._depth = 0  # number of enclosing functions
 
     def visit(self, node: ast.AST) -> None:
-        """Look at a piece of code."""
+        """Visit a piece of code."""
         match node:
             case ast.Name():
                 self._name(node)
@@ -207,7 +207,7 @@ class Uses(ast.NodeVisitor):
                 self.generic_visit(node)
 
     def _name(self, node: ast.Name) -> None:
-        """A variable."""
+        """Record the use of a variable, or a change of a global variable."""
         if isinstance(node.ctx, ast.Load):
             self._use(node.id, [])
         elif node.id in self._global:
@@ -215,7 +215,7 @@ class Uses(ast.NodeVisitor):
             self.changed.add(node.id)
 
     def _attribute(self, node: ast.Attribute) -> None:
-        """A variable with attributes, or a value with some."""
+        """Record a variable with attributes, or visit the expression that has the attribute."""
         parts = chain(node)
         if not READS_MODULE.isdisjoint(parts[1:] if parts else [node.attr]):
             self.reads_module = True
@@ -227,13 +227,13 @@ class Uses(ast.NodeVisitor):
             self._use(parts[0], parts[1:])
 
     def _subscript(self, node: ast.Subscript) -> None:
-        """An item."""
+        """Visit an item, and record a change of its container."""
         if not isinstance(node.ctx, ast.Load):
             self._change(node.value)
         self.generic_visit(node)
 
     def _call_of(self, node: ast.Call) -> None:
-        """A call."""
+        """Record a call, with the changes and the imports that it may make."""
         if isinstance(node.func, ast.Attribute) and node.func.attr in CHANGES:
             self._change(node.func.value)
         if isinstance(node.func, ast.Name) and node.func.id in WITHOUT_ARGUMENT and not node.args:
@@ -244,21 +244,21 @@ class Uses(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """A function: its decorators, defaults and annotations belong to the scope around it."""
+        """Record a function. Its decorators, defaults and annotations belong to the enclosing scope."""
         self._decorate(node.decorator_list)
         if node.name in ON_SUBCLASSES:
             self.changed.add(node.name)
         self._function(node, node.body)
 
     def _class(self, node: ast.ClassDef) -> None:
-        """A class: all of it is evaluated with it, its methods' bodies aside."""
+        """Record a class. Its definition evaluates everything in it except the bodies of methods."""
         self._decorate(node.decorator_list)
         for base in (*node.bases, *(keyword.value for keyword in node.keywords)):
             self._call(base)
         self.generic_visit(node)
 
     def _comprehension(self, node: Comprehension) -> None:
-        """The first iterable is evaluated outside."""
+        """Visit a comprehension. Its first iterable is evaluated in the enclosing scope."""
         self.visit(node.generators[0].iter)
         around = self._local
         self._local |= {name for loop in node.generators for name in bound([loop.target])}
@@ -270,7 +270,7 @@ class Uses(ast.NodeVisitor):
         self._local = around
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """An import."""
+        """Record an import from our package."""
         if is_ours(node, self.top):
             self.imports.append((node, self._depth > 0))
 
@@ -313,7 +313,7 @@ class Uses(ast.NodeVisitor):
             self.decorators += decorators
 
     def _change(self, node: ast.expr) -> None:
-        """Note that a function may change what an expression gives, where that is a variable of the module."""
+        """Record that a function may change the object of an expression, if this is a variable of the module."""
         while isinstance(node, ast.Subscript):
             node = node.value
         parts = chain(node)
@@ -326,7 +326,7 @@ def _texts(node: ast.expr) -> set[str]:
 
 
 def chain(node: ast.expr) -> list[str] | None:
-    """Write ``a.b.c`` as a list of words; None for anything else."""
+    """Return ``a.b.c`` as a list of words, or None for any other expression."""
     attributes: list[str] = []
     while isinstance(node, ast.Attribute):
         attributes.append(node.attr)
@@ -335,7 +335,7 @@ def chain(node: ast.expr) -> list[str] | None:
 
 
 def bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Names that code binds in its own scope; those of functions, classes and comprehensions in it are not."""
+    """Yield the names that code binds in its own scope, excluding inner functions, classes and comprehensions."""
     todo = list(nodes)
     while todo:
         node = todo.pop()
@@ -364,7 +364,10 @@ def _walrus(node: ast.AST) -> Iterator[str]:
 
 
 def _local_names(body: Sequence[ast.AST], top: str) -> Iterator[str]:
-    """Local variables of a function; what it imports of ours is looked up as its module's names are."""
+    """Return the local variables of a function, except for names imported from our package.
+
+    The imported names are resolved like names of the module.
+    """
     ours: set[str] = set()
     for node in (node for part in body for node in ast.walk(part)):
         if isinstance(node, ast.Import | ast.ImportFrom) and is_ours(node, top):

@@ -1,8 +1,8 @@
-"""What the evidence hash needs of each source file, cached under the digest of its content; and the place of a check.
+"""Data of each source file for the evidence hash, cached under the digest of its content; and positions of checks.
 
-To parse and spell the syntax trees of all files that a check imports takes most of a second; to read them again and
-compare their digests takes a hundredth of that. The evidence hash of a check covers the line that registers it, and not
-the checks beside it.
+Parsing the syntax trees of all files that a check imports takes most of a second. Reading the files again and comparing
+their digests takes a hundredth of that. The evidence hash of a check covers the line that registers it, but not the
+other checks that are registered there.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
 
 
 class CheckPlace(NamedTuple):
-    """Position of a check among the arguments of the call that adds it; without a line, all of the module counts."""
+    """Position of a check among the arguments of the call that adds it. Without a line, the whole module counts."""
 
     module: str
     line: int = 0
-    argument: int = 0  # its number
-    arguments: int = 0  # how many there are
+    argument: int = 0  # index of the argument
+    arguments: int = 0  # number of arguments
 
 
 def first_line(module: str) -> int:
-    """Line of a module that is being executed now, whoever it called meanwhile; 0 where it is not being imported."""
+    """Return the line of a module that is being executed now, also inside calls; 0 if it is not being imported."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") == module:
@@ -38,14 +38,14 @@ def first_line(module: str) -> int:
 
 
 KIND = "code"
-FILE = "files"  # the one file of this kind: a table by the content of source files
-MOST_FILES = 5000  # source files in the table: past that, it is begun again
+FILE = "files"  # the only file of this kind: a table indexed by the content of source files
+MOST_FILES = 5000  # limit of source files in the table; above it, only new files are kept
 
-_NEW: set[str] = set()  # keys that this process has added and not yet written
+_NEW: set[str] = set()  # keys that this process has added but not yet written
 
 
 class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
-    """An import of ours: names, each with what it is called here if that differs."""
+    """An import from our package: names, each with its alias in this module if there is one."""
 
     names: list[tuple[str, str | None]]
     package: str | None = None  # None for ``import name``
@@ -54,22 +54,22 @@ class ImportedNames(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Unit(msgspec.Struct, frozen=True, array_like=True):
-    """A statement at the top of a module, or one argument of a call that adds checks: what a check may depend on."""
+    """A top-level statement of a module, or one argument of a call that adds checks: the unit of dependencies."""
 
-    digest: str  # of its tree without places, documentation and imports of ours
-    lines: tuple[int, int]  # first and last
+    digest: str  # of its syntax tree without positions, documentation and names of imported modules of ours
+    lines: tuple[int, int]  # first and last line
     binds: list[str]
-    uses: list[str]  # names that may be the module's, with attributes
-    imports: list[ImportedNames]  # of ours, made when its functions run; a module taken whole is called "*"
+    uses: list[str]  # names, with attributes, that may belong to the module
+    imports: list[ImportedNames]  # from our package, made when its functions run; a whole module is named "*"
     called: list[str]  # names that are called when the module is imported
-    has_effect: bool = False  # whether to import the module does more than to bind names
-    changes: list[str] = []  # names of the module whose values its functions may change
-    reads_module: bool = False  # whether it may use any name of the module
+    has_effect: bool = False  # whether importing the module does more than bind names
+    changes: list[str] = []  # names of the module whose values the unit's functions may change
+    reads_module: bool = False  # whether it may use every name of the module
     is_registered: bool = False  # whether it adds checks
 
 
 class Registration(msgspec.Struct, frozen=True, array_like=True):
-    """A statement that adds checks: the units of its arguments, and which of these are several checks."""
+    """A statement that adds checks: the units of its arguments, and the places of its starred arguments."""
 
     lines: tuple[int, int]
     units: list[int]
@@ -77,22 +77,22 @@ class Registration(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Code(msgspec.Struct, frozen=True, array_like=True):
-    """What is kept of a module."""
+    """The data that are stored about a module."""
 
     units: list[Unit]
-    imports: list[ImportedNames]  # of ours, made when the module is imported
-    on_use: list[ImportedNames]  # what the module loads when its names are used
+    imports: list[ImportedNames]  # from our package, made when the module is imported
+    on_use: list[ImportedNames]  # imports that the module makes when its names are used
     registrations: list[Registration]
-    registry: str = ""  # name that the checks are added to
+    registry: str = ""  # name of the object to which the checks are added
 
     @property
     def every_import(self) -> list[ImportedNames]:
-        """All imports of ours."""
+        """All imports from our package."""
         return [*self.imports, *(node for unit in self.units for node in unit.imports), *self.on_use]
 
 
 def code_of(source: bytes, top: str, parsed: Callable[[bytes, str], Code]) -> Code:
-    """Return what is kept of a file of this content in the top-level package ``top``, and parse what is new."""
+    """Return the stored data of a source file in the top-level package ``top``; parse the file if it is new."""
     table = _table()
     key = digest_of((top, source))
     code = table.get(key)
@@ -105,7 +105,7 @@ def code_of(source: bytes, top: str, parsed: Callable[[bytes, str], Code]) -> Co
 
 @cache
 def _table() -> dict[str, Code]:
-    """The table as this process found it, with what it adds."""
+    """Return the table as this process found it, with the entries that this process adds."""
     return _read_table()
 
 
@@ -127,7 +127,7 @@ def _read_table() -> dict[str, Code]:
 
 
 def keep_new_code() -> None:
-    """Add what is new to the table that is there now: another process may have added to it meanwhile."""
+    """Add new entries to the stored table, to which other processes may have added entries in the meantime."""
     if not _NEW or not _made_by().is_older_than_process:
         return
     added = {key: _table()[key] for key in _NEW}

@@ -1,6 +1,6 @@
-"""The statements at the top of a module as units that a check may depend on, each with what it uses.
+"""The top-level statements of a module as units that a check may depend on, each with the names that it uses.
 
-Documentation, layout and the Python version do not count. What only type checkers see does not count.
+Documentation, layout, the Python version and code for type checkers do not count.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dpverify.harness.evidence.names import Uses, as_run, bindings, bound, chain
 from dpverify.harness.evidence.source_code import Code, ImportedNames, Registration, Unit
 
 PASSED_OVER = frozenset({"kind", "type_comment"})
-REGISTRY = "PaperChecks"  # class whose method ``add`` only takes note of checks
+REGISTRY = "PaperChecks"  # class whose method ``add`` only records checks
 ADD = "add"
 HARMLESS = frozenset({"abc", "contextlib", "dataclasses", "enum", "functools", "typing"})
 """Modules whose decorators only change the function or class that they are given."""
@@ -24,7 +24,7 @@ ACCESSORS = frozenset({"setter", "deleter", "getter"})
 
 
 def parse(source: bytes, top: str) -> Code:
-    """Read a module of the top-level package ``top``."""
+    """Parse a module of the top-level package ``top``."""
     tree, on_use = as_run(ast.parse(source))
     return _UnitReader(tree, top).code(on_use)
 
@@ -43,7 +43,7 @@ class _UnitReader:
         self.future = "".join(_future(tree))
 
     def code(self, on_use: list[ImportedNames]) -> Code:
-        """Read every statement."""
+        """Read every statement and return the data of the module."""
         for statement in self.tree.body:
             if not _is_documentation(statement):
                 self._read(statement)
@@ -114,7 +114,7 @@ class _UnitReader:
         )
 
     def _added(self, statement: ast.stmt) -> list[ast.expr] | None:
-        """Arguments of a statement that adds checks and does nothing else."""
+        """Return the arguments of a statement that adds checks and does nothing else, otherwise None."""
         if not isinstance(statement, ast.Expr) or not self._adds(statement.value):
             return None
         call: Any = statement.value
@@ -124,7 +124,7 @@ class _UnitReader:
         return isinstance(node, ast.Call) and self.registry != "" and chain(node.func) == [self.registry, ADD]
 
     def _only_binds(self, statement: ast.stmt) -> bool:
-        """Whether a statement does no more than bind names and add checks, as far as its form says."""
+        """Return whether a statement only binds names and adds checks, judged by its form."""
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Import() | ast.ImportFrom():
                 return True
@@ -141,7 +141,10 @@ class _UnitReader:
         return isinstance(statement, ast.Pass)
 
     def _may_register(self, decorator: ast.expr) -> bool:
-        """Whether a decorator may do more than change what it decorates; those of ours are looked at by ``graph``."""
+        """Return whether a decorator may do more than change the object that it decorates.
+
+        ``graph`` examines decorators that are functions of our package.
+        """
         while isinstance(decorator, ast.Call):
             decorator = decorator.func
         parts = chain(decorator)
@@ -156,11 +159,18 @@ class _UnitReader:
 
     @property
     def _modules(self) -> set[str]:
-        """Names that imports of ours bind; functions of modules are decorators, attributes of functions register."""
+        """Names that imports from our package bind.
+
+        A decorator that is an attribute of a module is a function. An attribute of any other object may register
+        something.
+        """
         return {alias or attribute.partition(".")[0] for node in self.imports for attribute, alias in node.names}
 
     def _with_unused_imports(self) -> list[Unit]:
-        """A foreign import that nothing uses is there for what it does."""
+        """Return the units, with an effect for each foreign import that nothing uses.
+
+        Such an import may be there for its effect.
+        """
         used = {name.partition(".")[0] for unit in self.units for name in unit.uses}
         return [
             Unit(unit.digest, unit.lines, unit.binds, [], [], [], has_effect=True)
@@ -178,7 +188,7 @@ def _is_harmless(unit: Unit) -> bool:
 
 
 def _foreign_imports(statement: ast.Import | ast.ImportFrom) -> Iterator[Unit]:
-    """Units of the names that a foreign import binds."""
+    """Yield a unit for each name that a foreign import binds."""
     package = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
     for alias in statement.names:
         name = alias.asname or (alias.name if package else alias.name.partition(".")[0])
@@ -187,7 +197,7 @@ def _foreign_imports(statement: ast.Import | ast.ImportFrom) -> Iterator[Unit]:
 
 
 def _foreign_names(tree: ast.Module, top: str) -> Iterator[tuple[str, str]]:
-    """Names that foreign imports at the top of a module bind, and nothing else does, each with what it stands for."""
+    """Yield names that only a foreign import at the top of a module binds, each with the imported object."""
     times = bindings(tree)
     for node in tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom) and not is_ours(node, top):
@@ -199,7 +209,10 @@ def _foreign_names(tree: ast.Module, top: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_future(statement: ast.stmt) -> bool:
-    """Whether a statement changes what the module's code means; it counts with every unit."""
+    """Return whether a statement is a ``__future__`` import.
+
+    It changes the meaning of the code, so every unit includes it.
+    """
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
@@ -209,7 +222,7 @@ def _future(tree: ast.Module) -> list[str]:
 
 
 def _registry(tree: ast.Module) -> str:
-    """The name that is bound once, to an object to which checks are added; else nothing."""
+    """Return the name that is bound once, to the object to which checks are added, or "" if there is none."""
     names = [
         statement.targets[0].id
         for statement in tree.body
@@ -233,7 +246,11 @@ def _lines(node: ast.stmt | ast.expr) -> tuple[int, int]:
 
 
 def _spell(node: object, top: str, words: list[str]) -> None:
-    """Spell a syntax tree into a list: no places, documentation, homes of ours, nor fields empty in some Pythons."""
+    """Append the words of a syntax tree to a list.
+
+    Positions, documentation, the modules of our imports, and fields that are empty in some Python versions are left
+    out.
+    """
     if isinstance(node, ast.AST):
         if isinstance(node, ast.Import | ast.ImportFrom) and is_ours(node, top):
             words += [f"import {alias.asname or alias.name}\0" for alias in node.names]
@@ -258,5 +275,5 @@ def _spell(node: object, top: str, words: list[str]) -> None:
 
 
 def _is_documentation(node: object) -> bool:
-    """Whether a statement is a string alone: a docstring, or what stands below a constant or a field to describe it."""
+    """Return whether a statement is a string: a docstring, or the description below a constant or a field."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

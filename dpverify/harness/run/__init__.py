@@ -1,1 +1,1 @@
-"""From claims to results: which checks, with what share, in which process, and the verdict."""
+"""From claims to verdicts: selection of checks, shares of the budget, processes, and judgement."""

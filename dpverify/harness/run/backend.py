@@ -24,7 +24,7 @@ from dpverify.shared_types import ReportProgress
 
 
 class Work(Keepable, Runnable, Protocol):
-    """Work in pieces."""
+    """Work that is divided into pieces."""
 
 
 @dataclass

@@ -1,10 +1,10 @@
-"""Blocks of checks on the workers of a Dask cluster: the same results, bit for bit, as in one process.
+"""Run blocks of checks on the workers of a Dask cluster, with the same results, bit for bit, as in one process.
 
-What a block draws follows from its job and its number, so that neither where it runs nor in which order changes what is
-found. Where a worker dies, Dask gives its blocks to another one; a block that has taken four workers with it is said to
-be an error of its check. One that is stopped, and says nothing, is dead to Dask after its ``worker-ttl`` (5 minutes);
-where the scheduler says nothing, or no worker is left, the run ends early after a minute. A worker whose code or
-libraries differ from ours is refused: it might find something else.
+The random numbers of a block depend only on its job and its number, so that neither the worker nor the order changes a
+result. If a worker dies, Dask gives its blocks to another worker. A block that has killed four workers counts as an
+error of its check. Dask considers a stopped worker dead after its ``worker-ttl`` (5 minutes). If the scheduler does not
+answer, or no worker is left, the run ends early after a minute. A worker whose code or libraries differ from ours is
+refused, because its results might differ.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from dpverify.harness.run.tasks import Runnable, Task, describe, run_task
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-CONNECT_SECONDS = 10.0  # until a scheduler must have answered
-WORKER_SECONDS = 60.0  # until it must have a worker, and until all workers must have answered
-ANSWER_SECONDS = 60.0  # until the scheduler must have answered while the work runs
+CONNECT_SECONDS = 10.0  # limit for the first answer of the scheduler
+WORKER_SECONDS = 60.0  # limit for the first worker, and for the answers of all workers
+ANSWER_SECONDS = 60.0  # limit for an answer of the scheduler during the work
 POLL_SECONDS = 1.0
 GONE = "the scheduler is gone"
 PACKAGE = Path(__file__).parents[2]
-_ALONE = Lock()  # a worker may have several threads; the algebra has one
+_ALONE = Lock()  # a worker may have several threads; the algebra runs in one at a time
 
 
 class ClusterError(ValueError):
-    """The cluster cannot be reached, or is not one that may judge; the message is one line."""
+    """The cluster cannot be reached or cannot be used to judge claims. The message is one line."""
 
 
 class Cluster:
-    """A running Dask cluster, by the address of its scheduler; it stays as it is when the run ends.
+    """A running Dask cluster, given by the address of its scheduler. It continues to run after the run of checks.
 
-    ``failure`` says why a run ended before all was decided; empty where it did not.
+    ``failure``: why a run ended early, or "".
     """
 
     def __init__(self, address: str) -> None:
@@ -58,7 +58,7 @@ class Cluster:
         self._client = _client_at(address)
         try:
             self._client.wait_for_workers(1, timeout=WORKER_SECONDS)
-            ask = self._client._run  # Client.run waits for ever where a worker is stopped
+            ask = self._client._run  # Client.run would wait forever for a stopped worker
             differences = self._client.sync(ask, difference, fingerprint(), callback_timeout=WORKER_SECONDS)
         except Exception as error:  # noqa: BLE001  whatever a worker without our code raises
             self._client.close()
@@ -68,25 +68,28 @@ class Cluster:
             raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
 
     def __reduce__(self) -> tuple[type[Cluster], tuple[str]]:
-        return Cluster, (self.address,)  # another process connects anew
+        return Cluster, (self.address,)  # another process opens a new connection
 
     def outcomes(self, jobs: Sequence[Runnable], tasks: deque[Task], limit: float = 0.0) -> Outcomes:
-        """Run tasks on all workers, those that join later too, until all are done or the scheduler is gone.
+        """Run tasks on all workers, including later ones, until all tasks are done or the scheduler is lost.
 
-        ``limit``: seconds that a task may take; with it, a worker runs tasks in a process of its own, which is ended.
+        ``limit``: time limit of a task in seconds. With a limit, a worker runs each task in a separate process, which
+        is terminated at the limit.
 
-        The jobs go to the scheduler once, together, and from there once to each worker; a block is its two numbers.
+        The jobs are sent to the scheduler once, together, and from there once to each worker. Two numbers identify a
+        block.
         """
         under_way: dict[Future[BlockOutcome], Task] = {}
         ended: SimpleQueue[Future[BlockOutcome]] = SimpleQueue()
         from dask import config
 
-        # blocks under way, and when the workers were counted: the scheduler has to be asked
+        # Largest number of blocks under way, and time of the last count of workers, for which the scheduler must be
+        # asked.
         capacity = 0
         counted_at = -math.inf
-        manned = time.monotonic()  # when there was a worker last
+        manned = time.monotonic()  # last time at which there was a worker
         with self._watched(under_way), config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-            # a task like the others, so that it is done again where its worker dies
+            # a task like the others, so that it is repeated if its worker dies
             held = self._client.submit(bytes, pickle.dumps(jobs), pure=False)
             while tasks or under_way:
                 if time.monotonic() - counted_at > POLL_SECONDS:
@@ -112,7 +115,7 @@ class Cluster:
         self._client.close()
 
     def _count_workers(self) -> int:
-        """Ask the scheduler; Client.scheduler_info would wait for ever where it is stopped."""
+        """Return the number of workers. Client.scheduler_info would wait forever for a stopped scheduler."""
         if (scheduler := self._client.scheduler) is None:
             raise ClusterError(GONE)
         try:
@@ -121,17 +124,17 @@ class Cluster:
             raise ClusterError(f"the scheduler has not answered for {ANSWER_SECONDS:.0f} s") from None
 
     def _outcome(self, future: Future[BlockOutcome]) -> BlockOutcome:
-        """What a block gave, an error of ours where its worker did not live to say."""
+        """Return the outcome of a block, which is an error of ours if its worker died."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
         manned = time.monotonic()
-        while future.status in {"finished", "pending"}:  # pending again where the worker that had it is gone
+        while future.status in {"finished", "pending"}:  # pending again if its worker was lost
             try:
                 outcome: BlockOutcome = future.result(timeout=min(ANSWER_SECONDS, WORKER_SECONDS))
-            except (KilledWorker, ClusterError, FutureCancelledError):  # cancelled where the scheduler goes meanwhile
+            except (KilledWorker, ClusterError, FutureCancelledError):  # cancelled if the scheduler is lost meanwhile
                 break
-            except TimeoutError:  # where its worker is stopped, it is done again as soon as that one counts as dead
+            except TimeoutError:  # a block of a stopped worker is repeated once that worker counts as dead
                 manned = time.monotonic() if self._count_workers() else manned
                 if time.monotonic() - manned > WORKER_SECONDS:
                     raise _no_worker() from None
@@ -146,15 +149,15 @@ class Cluster:
 
     @contextmanager
     def _watched(self, under_way: dict[Future[BlockOutcome], Task]) -> Iterator[None]:
-        """Keep why the scheduler was lost; take back what is under way where the run ends before it."""
+        """Record why the scheduler was lost. If the run ends for another reason, cancel the blocks under way."""
         try:
             yield
         except (ClusterError, OSError) as error:
-            why = GONE if isinstance(error, OSError) else error  # its connection broke while something was asked of it
+            why = GONE if isinstance(error, OSError) else error  # the connection broke during a request
             self.failure = f"the run on the cluster at {self.address} ended early: {why}"
         finally:
             if under_way and not self.failure and self._client.status == "running":
-                with suppress(TimeoutError):  # Client.cancel waits for ever where the scheduler is stopped
+                with suppress(TimeoutError):  # Client.cancel would wait forever for a stopped scheduler
                     futures = list(under_way)
                     self._client.sync(self._client._cancel, futures, None, None, callback_timeout=CONNECT_SECONDS)
 
@@ -164,7 +167,7 @@ def _no_worker() -> ClusterError:
 
 
 def _client_at(address: str) -> Client:
-    """Connect in a thread: where something answers that is no scheduler, Dask itself would wait for ever."""
+    """Connect in a thread, because Dask would wait forever for an answer of a server that is not a scheduler."""
     try:
         from distributed import Client
     except ImportError:
@@ -172,7 +175,7 @@ def _client_at(address: str) -> Client:
             "a cluster needs Dask, the extra `cluster`: pip install -e '.[cluster]' in a checkout"
         ) from None
     for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
-        logging.getLogger(name).setLevel(logging.CRITICAL)  # what they have to say, an error says in one line
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # our error reports the same in one line
     answered: SimpleQueue[Client | Exception] = SimpleQueue()
 
     def connect() -> None:
@@ -191,7 +194,7 @@ def _client_at(address: str) -> Client:
 
 
 def run_on_worker(held: bytes, task: Task, expected: dict[str, str], limit: float = 0.0) -> BlockOutcome:
-    """Run a block of the jobs that are held in a worker's process, alone in it."""
+    """Run a block of the jobs that a worker stores. A worker process runs one block at a time."""
     if what := difference(expected):
         raise ClusterError(f"all workers must run the same code: a worker has {what}")
     with _ALONE, threadpool_limits(1):
@@ -209,7 +212,7 @@ def _jobs_of(held: bytes) -> Sequence[Runnable]:
 
 
 def difference(expected: dict[str, str]) -> str:
-    """What differs in this process from another one's fingerprint; empty where nothing does."""
+    """Describe the differences between this process's fingerprint and the expected one, or return ""."""
     local = fingerprint()
     differ = [name for name in sorted(expected | local) if expected.get(name) != local.get(name)]
     return ", ".join(f"{name} {local.get(name, 'missing')} for {expected.get(name, 'none')}" for name in differ)
@@ -217,7 +220,7 @@ def difference(expected: dict[str, str]) -> str:
 
 @cache
 def fingerprint() -> dict[str, str]:
-    """Versions of what results rest on: Python, the libraries, and our own code by its digest."""
+    """Return the versions that results depend on: of Python and the libraries, and a digest of our code."""
     digest = hashlib.sha256()
     for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes())

@@ -1,6 +1,6 @@
-"""Run checks in this process or in several, with results that do not depend on how many there are.
+"""Run checks in this process or in several, with results that do not depend on the number of processes.
 
-Parts of a check are joined in the order of its blocks, few of which are under way at a time, to save memory.
+The parts of a check are joined in the order of its blocks. Few of these are under way at a time, to save memory.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from dpverify.harness.run.tasks import OF, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult
 
-MOST_BLOCKS = 1_000_000  # of a check
+MOST_BLOCKS = 1_000_000  # limit for one check
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is."""
+    """Progress of a run."""
 
-    done: int  # blocks
+    done: int  # finished blocks
     total: int
-    label: str  # the check whose block was last to end
-    found: CheckResult | None = None  # what that check found, if this was its last block
-    compiling: float = 0.0  # core seconds of all so far in which kernels were compiled
+    label: str  # the check to which the last finished block belongs
+    found: CheckResult | None = None  # result of that check, if this was its last block
+    compiling: float = 0.0  # core seconds so far in which kernels were compiled
 
 
 ReportRun = Callable[[Progress], None]
@@ -71,7 +71,7 @@ class _RunningJob:
             self.finish()
 
     def finish(self) -> None:
-        """Turn the parts into a result."""
+        """Convert the parts to a result."""
         if not self.error:
             with self._own_errors("finish"):
                 check = self.job.find()
@@ -123,14 +123,14 @@ def run_jobs(
 ) -> tuple[list[CheckResult], bool]:
     """Run checks in one or more processes. Return a result per job, in their order, and whether Ctrl-C ended the run.
 
-    ``cache``: blocks that are there already are not run; all others go there. ``cluster``: runs them in place of
-    processes of this machine; where it is lost, that counts as Ctrl-C. ``limit``: seconds that one block may take; with
-    it, blocks run in worker processes only, which are ended then. 0 for none. ``known_results``: results and
+    ``cache``: its blocks are not run again, and new blocks are stored in it. ``cluster``: runs the blocks instead of
+    processes of this machine; its loss counts as Ctrl-C. ``limit``: time limit of a block in seconds, 0 for none. With
+    a limit, blocks run only in worker processes, which are terminated at the limit. ``known_results``: results and
     errors of checks that are not run again, by their labels.
     """
     if workers < 1:
         raise ValueError(f"jobs must be at least 1, got jobs={workers}.")
-    with threadpool_limits(1):  # the order of sums, and so the last digit, depends on the number of threads
+    with threadpool_limits(1):  # the order of sums, and therefore the last digit, depends on the number of threads
         running = [_RunningJob.planned(job, known_results or {}) for job in jobs]
         tasks = deque(sorted(_to_run(running, cache), key=lambda task: jobs[task[0]].rank))
         total = len(tasks)
@@ -168,14 +168,14 @@ def stored_results(jobs: Sequence[Job], cache: BlockCache) -> list[CheckResult] 
 
 
 def _counted(blocks: object) -> int:
-    """Refuse an invalid number of blocks."""
+    """Return a number of blocks, or raise a ValueError if it is invalid."""
     if not isinstance(blocks, int | np.integer) or not 0 <= blocks <= MOST_BLOCKS:
         raise ValueError(f"blocks must return a whole number from 0 to {MOST_BLOCKS}, got {blocks!r}.")
     return int(blocks)
 
 
 def _sound(result: object) -> CheckResult:
-    """Refuse an object that is not the result of a check."""
+    """Return the result of a check, or raise a TypeError if the object is not one."""
     if not isinstance(result, CheckResult) or result.status not in get_args(Status):
         raise TypeError(f"finish must return a CheckResult with a status, got {result!r}.")
     return result
@@ -187,7 +187,7 @@ def stopped(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckRe
 
 
 def _known_result(job: Job, known_results: Mapping[str, CheckResult | str]) -> CheckResult | None:
-    """Return the result of a check that is known; an error is one of ours, never a verdict on the paper."""
+    """Return the known result of a check, if any. A known error is an error of ours, never a verdict on the paper."""
     error = known_results.get(job.label)
     return _without_verdict(job, "inconclusive", f"error: {error}", error) if isinstance(error, str) else error
 

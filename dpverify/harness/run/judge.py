@@ -64,7 +64,7 @@ def _example(example: Counterexample) -> str:
 
 
 def sources_disagree(checks: Sequence[CheckResult]) -> str:
-    """Say where a kernel does not follow its exact law, or a statement is both proved and refuted; else empty."""
+    """Describe kernels that do not follow their exact law, or results that prove and refute a statement, or ""."""
     kernels = [check.name for check in checks if check.kernel_disagrees]
     if kernels:
         return f"sources disagree: the kernel does not follow the exact law ({', '.join(kernels)})"
@@ -78,7 +78,7 @@ def sources_disagree(checks: Sequence[CheckResult]) -> str:
 def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     """Combine results: a certain counterexample refutes, any proof proves. If sources disagree, neither counts.
 
-    If a check was interrupted, the statement is not "not refuted": this check might have refuted it.
+    If a check was interrupted, the status is never "not refuted", because this check might have refuted the statement.
     """
     if disagreement := sources_disagree(checks):
         return "inconclusive", disagreement
@@ -184,7 +184,7 @@ def judge(
 
 
 def sharpest(slacks: Sequence[Slack]) -> Slack | None:
-    """Slack with the smallest minimum, or None of none."""
+    """Return the slack with the smallest minimum, or None if there is no slack."""
     return min(slacks, key=lambda slack: float(slack.min.float), default=None)
 
 
@@ -208,7 +208,10 @@ def on_witnesses(check: CheckResult, witnesses: Sequence[str]) -> CheckResult:
 
 
 def _narrowed(printed: Statement, amended: Statement) -> list[str]:
-    """Conditions of an amendment that changes nothing but these: those that it adds, or all if it drops any."""
+    """Return the conditions by which an amendment differs, if it changes only conditions; otherwise an empty list.
+
+    These are the conditions that it adds, or all its conditions if it drops any.
+    """
     same = replace(printed, domains=amended.domains, symbols=amended.symbols, requires=amended.requires)
     if amended != replace(same, variant="amended"):
         return []
@@ -268,14 +271,14 @@ def _holds(
     )
 
 
-ResultsByName = Mapping[str, Sequence[CheckResult]]  # what the checks found, by the name of the statement
+ResultsByName = Mapping[str, Sequence[CheckResult]]  # results of the checks, by the name of the statement
 
 
 def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dict[str, list[CheckResult]]:
-    """Take from every proof's list the statements that are proved themselves, and give the others their status.
+    """Remove proved premises from the list of every proof, and add the status of the other premises.
 
-    A statement is named as its `Reference` writes itself. ``pinned`` is asked for what the run did not judge. A proof
-    that rests on what it proves is refused. The order of the statements does not matter.
+    A statement is named by the text of its `Reference`. ``pinned`` returns the status of statements that the run did
+    not judge. A proof that depends on its own conclusion is refused. The order of the statements does not matter.
     """
     graph = {name: [str(ref) for check in checks for ref in check.references] for name, checks in results.items()}
 
@@ -320,7 +323,7 @@ def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) 
 
 
 def _way(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Return the shortest path from one statement to another along premises, with both ends, or an empty one."""
+    """Return the shortest path along premises between two statements, including both, or an empty one."""
     ways: deque[tuple[str, ...]] = deque([(start,)])
     visited = {start}
     while ways:

@@ -1,4 +1,7 @@
-"""The environment of a run: versions, machine, commit. Without times and paths, so that a rerun gives the same text."""
+"""The environment of a run: versions, machine, commit.
+
+It omits times and paths, so that a rerun gives the same text.
+"""
 
 from __future__ import annotations
 

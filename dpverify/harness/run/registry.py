@@ -1,8 +1,8 @@
 """The checks of a paper, found by claim and name, also from another process; and the files that register them.
 
-A file below a paper's folder registers its checks itself, by a line ``CHECKS = PaperChecks(key, __name__)``. An index
-lists the claims of each file with a digest of the file, so that one claim imports few files. A file whose digest
-differs is imported to find its claims, so that a stale index costs time only.
+A file below a paper's folder registers its checks with a line ``CHECKS = PaperChecks(key, __name__)``. An index lists
+the claims of each file with a digest of the file, so that judging one claim imports few files. A file whose digest
+differs is imported to find its claims, so that a stale index costs only time.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """A check and the place where it is made; the evidence hash covers what that depends on."""
+    """A check and the place where it is created. The evidence hash covers the code that this place depends on."""
 
     check: Check
     place: CheckPlace
 
 
 class PaperChecks:
-    """The checks of one paper, by its key, or of one of its files; ``module``: the name of what makes them.
+    """The checks of one paper, by its key, or of one of its files. ``module``: name of the module that creates them.
 
-    ``meets``: properties that the problems of all these checks have; those of a check itself come first.
+    ``meets``: properties of the problems of all these checks; a property that a check declares itself has priority.
     """
 
     def __init__(self, key: str, module: str, meets: Mapping[str, Property] | None = None) -> None:
@@ -45,7 +45,7 @@ class PaperChecks:
         self.meets = dict(meets or {})
         self._own: dict[tuple[str, str], Entry] = {}
         self._announced: list[tuple[str, frozenset[str]]] = []
-        self._found: dict[str | None, dict[tuple[str, str], Entry]] = {}  # what was asked for, by claim
+        self._found: dict[str | None, dict[tuple[str, str], Entry]] = {}  # requested checks, by claim
 
     def add(self, *checks: Check) -> None:
         """Add checks."""
@@ -59,16 +59,19 @@ class PaperChecks:
         self._found.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:
-        """Announce another file of the paper with all claims that it judges; it is imported when one is asked for."""
+        """Announce another file of the paper with all claims that it judges.
+
+        It is imported when a claim is requested.
+        """
         self._announced.append((module, frozenset(claims)))
         self._found.clear()
 
     def claims(self) -> set[str]:
-        """Ids, without the paper, of the claims that have a check; nothing is imported for it."""
+        """Return the ids, without the paper, of the claims that have a check, without importing files."""
         return {claim for claim, _ in self._own}.union(*(claims for _, claims in self._announced))
 
     def entries(self, claim: str | None = None) -> list[Entry]:
-        """List the checks of a claim, or all, in the order in which they were added; announced files come last."""
+        """List the checks of a claim, or all, in the order in which they were added. Announced files come last."""
         return list(self._of(claim).values())
 
     def of(self, claim: str) -> list[Check]:
@@ -90,7 +93,10 @@ class PaperChecks:
         return self._found[claim]
 
     def _files(self, claim: str | None) -> Iterator[PaperChecks]:
-        """Import the announced files that judge a claim, and hold their claims against those announced."""
+        """Yield this file and the announced files that judge a claim.
+
+        Imports the announced files, and compares their claims with those that were announced.
+        """
         yield self
         for module, claims in self._announced:
             if claim is None or claim in claims:
@@ -104,7 +110,7 @@ class PaperChecks:
 
 
 def import_checks(module: str) -> PaperChecks:
-    """Import a file with checks; whatever is wrong with it becomes one line that names it."""
+    """Import a file with checks. Any failure becomes a one-line error that names the file."""
     try:
         with foreign_code(module):
             checks: PaperChecks = import_module(module).CHECKS
@@ -127,21 +133,21 @@ DIGITS = 12
 
 
 class IndexedFile(msgspec.Struct, frozen=True):
-    """What the index keeps of a file: a digest of its source, and the claims that it judges, without the paper."""
+    """The data that the index stores about a file: a digest of its source, and the claims that it judges."""
 
     source: str
     claims: list[str]
 
 
 class Index(msgspec.Struct, frozen=True):
-    """All files of all papers by module name, and the core seconds that one search may take in each budget."""
+    """All files of all papers by module name, and the core seconds of one search in each budget."""
 
     search_seconds: dict[str, float]
     files: dict[str, IndexedFile]
 
 
 def load_paper(key: str, package: str, index_of_files: Mapping[str, IndexedFile]) -> PaperChecks | None:
-    """Load the checks of the paper whose code is the package of this name; None where there is no such package."""
+    """Load the checks of a paper whose code is in a package; None if there is no such package."""
     if not key.isidentifier() or find_spec(package) is None:
         return None
     checks = PaperChecks(key, package)
@@ -152,9 +158,9 @@ def load_paper(key: str, package: str, index_of_files: Mapping[str, IndexedFile]
 
 
 def check_files(package: str, key: str = "") -> Iterator[tuple[str, str]]:
-    """Names of the modules below a package that register checks, in the order of their paths, each with its digest.
+    """Yield the modules below a package that register checks, in the order of their paths, each with its digest.
 
-    ``key``: only those of this paper.
+    ``key``: only the modules of this paper.
     """
     mark = f'{MARK}"{key}"' if key else MARK
     spec = find_spec(package)
@@ -167,12 +173,12 @@ def check_files(package: str, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def claims_in(module: str) -> list[str]:
-    """Import a file and list what it judges."""
+    """Import a file and list the claims that it judges."""
     return sorted(import_checks(module).claims())
 
 
 def made_index(packages: Sequence[str], search_seconds: Mapping[str, float]) -> Index:
-    """Import every file of some papers, and write down what it judges."""
+    """Import every file of some papers, and return an index of the claims that they judge."""
     files = {
         module: IndexedFile(source, claims_in(module))
         for package in packages
@@ -182,10 +188,10 @@ def made_index(packages: Sequence[str], search_seconds: Mapping[str, float]) -> 
 
 
 def read_index(path: Path) -> Index:
-    """Read the index; an empty one where there is no file."""
+    """Read the index; an empty one if there is no file."""
     return msgspec.json.decode(path.read_bytes(), type=Index) if path.is_file() else Index({}, {})
 
 
 def index_text(index: Index) -> str:
-    """Text of an index file."""
+    """Return the text of an index file."""
     return msgspec.json.format(msgspec.json.encode(index), indent=1).decode() + "\n"

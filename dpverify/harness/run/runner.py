@@ -1,10 +1,10 @@
 """Judge claims: run their checks, reuse results whose evidence has not changed, and combine the results.
 
 ``verify`` judges claims in this process. ``verify_apart`` judges claims whose checks are foreign code in a separate
-process, which such code may end or stop. Blocks run in worker processes in any case. All other calls of a check, which
-are its import, cost, plan, fold and finish, run in that process. If one of them ends the process or does not return,
-the check gets an error with that message, and the run continues in a new process with the results so far.
-``SessionEvidence`` judges the claims of one specs folder check by check, for a session of pytest.
+process, because such code may end or stop its process. Blocks run in worker processes in any case. All other calls of a
+check (import, cost, plan, fold and finish) run in that separate process. If one of them ends the process or does not
+return, the check gets an error with that message, and the run continues in a new process with the results so far.
+``SessionEvidence`` judges the claims of one specs folder check by check, for a pytest session.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dpverify.ledger.specs import Specs
 
 
 class EarlierResults:
-    """Results of checks that stand, by their labels, and the manifests of the runs that they are from."""
+    """Earlier results of checks that are still valid, by their labels, and the manifests of their runs."""
 
     def __init__(self, report: RecordedRun | None, budget: str) -> None:
         self.known: dict[str, CheckResult] = {}
@@ -51,7 +51,10 @@ class EarlierResults:
         self._budget = budget
 
     def take(self, case: JudgedReading, evidence: str) -> int:
-        """Take the results of all checks of a case, if they stand. The place of their run among the manifests, or 0."""
+        """Reuse the results of all checks of a case if all are still valid.
+
+        Returns the place of their run among the manifests, counted from 1, or 0 if the case must be judged.
+        """
         report = self._report
         manifest = None if report is None else report.manifest(case.claim, case.reading)
         if report is None or manifest is None or not self._is_of_today(manifest):
@@ -73,15 +76,19 @@ class EarlierResults:
 
 
 def marked(result: Result, earlier: int) -> Result:
-    """Return a result with the place of its run among the earlier ones."""
+    """Return a result with the number of the earlier run that produced it."""
     return msgspec.structs.replace(result, earlier=earlier)
 
 
-SECONDS_FOR_WORKERS = 10.0  # declared core seconds from which workers save more time than their start takes, 2 s each
+# Declared core seconds from which workers save more time than starting them takes, 2 s each.
+SECONDS_FOR_WORKERS = 10.0
 
 
 def false_alarm(results: Sequence[Result]) -> float:
-    """Chance that any red in some results is false. At most this: the alphas of all simulations, added up."""
+    """Return an upper bound of the probability that any refutation or disagreement in some results is a false alarm.
+
+    It is the sum of the alphas of all simulations.
+    """
     return math.fsum(check.alpha for result in results for check in result.all_checks if check.n > 0)
 
 
@@ -105,28 +112,28 @@ def verify(
     whole_run: WholeRun | None = None,
     renew: RecordedRun | None = None,
 ) -> Run:
-    """Judge claims, or all, with the checks of a ``source``, as sources.py says; all checks share the budget.
+    """Judge claims, or all claims, with the checks of a ``source`` (see sources.py). All checks share the budget.
 
-    ``spare``: start no workers where that takes longer than the work. ``early``: a worker process that was started
-    already, and is shut down where others are. ``proofs``: as for `Suite`. ``store``: keeps
-    what each block gave, and gives what is there already unless the run is to be ``fresh``. ``cluster``: whose workers
-    run the blocks. ``limit``, ``known_results``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C.
-    ``whole_run``: keeps the run in the store once all is decided. ``renew``: a report of which each verdict stands
-    whose evidence has not changed; only the others are judged. Results come in order; after Ctrl-C, what was
-    decided so far.
+    ``spare``: start no workers if that takes longer than the work. ``early``: a worker process that is already running;
+    it is shut down if other workers are used. ``proofs``: as for `Suite`. ``store``: stores the outcome of each block,
+    and provides stored outcomes unless the run is ``fresh``. ``cluster``: its workers run the blocks. ``limit``,
+    ``known_results``: as for `run_jobs`. ``stop``: run no check, as after Ctrl-C. ``whole_run``: stores the run if all
+    is decided. ``renew``: a report whose verdicts are kept if their evidence has not changed; only the other claims are
+    judged. Results are in order. After Ctrl-C, they cover what was decided so far.
     """
     start = time.perf_counter()
     certificates = None if fresh else StoredCertificates.read()
     suite = Suite(specs, budget, seed, source, proofs, known_results or {}, certificates)
     cases = [case for claim in (specs.claims() if claims is None else claims) for case in suite.cases(claim)]
     work = [job for case in cases for job in case.jobs]
-    hashes = [case.evidence_hash for case in cases]  # now: later, Ctrl-C would cost the verdicts
+    # computed now, because Ctrl-C during a later computation would lose the verdicts
+    hashes = [case.evidence_hash for case in cases]
     standing = EarlierResults(renew, budget)
     earlier = [standing.take(case, digest) for case, digest in zip(cases, hashes, strict=True)]
     known_results = {**standing.known, **(known_results or {})}
     workers = 1 if spare and jobs > 1 and declared(work, known_results) < SECONDS_FOR_WORKERS else jobs
-    if (workers > 1 or limit > 0.0) and early is not None:  # it would do nothing, and hold memory
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the process has just died
+    if (workers > 1 or limit > 0.0) and early is not None:  # it would be idle, and use memory
+        with suppress(OSError):  # Python 3.11 may close the pool's pipe first if the process has just died
             early.shutdown(wait=False, cancel_futures=True)
         early = None
     evidence = [digest for case, digest in zip(cases, hashes, strict=True) for _ in case.jobs]
@@ -167,7 +174,7 @@ STAGES = ("cost", "plan", "fold", "finish")
 def verify_apart(
     limit: float, *, progress: ReportRun | None, store: Store | None, cluster: Cluster | None, **options: Any
 ) -> Run:
-    """Judge claims as `verify` does, with so many seconds for each call of foreign code."""
+    """Judge claims as `verify` does, with a time limit in seconds for each call of foreign code."""
     known_results: KnownResults = {}
     stop = False
     while True:
@@ -214,7 +221,7 @@ def _messages(
     cluster: Cluster | None,
     options: dict[str, Any],
 ) -> Iterator[object]:
-    """Judge the claims in this process; tell how far the run is, why store and cluster failed, and the run."""
+    """Judge the claims in this process. Report progress, failures of store and cluster, and the run."""
     run = verify(
         **options,
         progress=_tell_progress,
@@ -230,9 +237,9 @@ def _messages(
 
 
 class SessionEvidence:
-    """What the checks of one specs folder found so far in this session; each check runs once.
+    """Results of the checks of one specs folder in this session. Each check runs once.
 
-    Where the store of ``dpverify verify`` has what a check gives, it is taken from there, and kept there otherwise.
+    Results are read from the store of ``dpverify verify`` if it has them, and stored there otherwise.
     """
 
     def __init__(self, directory: Path, source: str, budget: str, seed: int, fresh: bool) -> None:
@@ -243,10 +250,11 @@ class SessionEvidence:
         self.proofs = RecordedRun() if budget == "smoke" and not fresh else None
         self.suite = Suite(load_specs(directory), budget, seed, source)
         self.untested: list[str] = []
-        self.unpinned: list[str] = []  # what was found of claims without a pin, where their papers are not strict
-        self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []  # of every pin: item, case, findings
-        self.reused = 0  # checks from the store
-        self.without_store = ""  # why there is none, or none any more
+        self.unpinned: list[str] = []  # results of claims without a pin, if their papers are not strict
+        # for every pin: test item, case, results
+        self.looked_at: list[tuple[str, JudgedReading, list[CheckResult]]] = []
+        self.reused = 0  # number of checks read from the store
+        self.without_store = ""  # why there is no store, or no longer one
         self._found: dict[str, CheckResult] = {}
 
     def check(self, job: Job, case: JudgedReading) -> CheckResult:
@@ -265,7 +273,10 @@ class SessionEvidence:
         return self._found[job.label]
 
     def _with_recorded(self, job: Job, case: JudgedReading) -> Job:
-        """Return the job with its recorded result. Not at collection: the evidence hash reads many source files."""
+        """Return the job with its recorded result.
+
+        This is not done at collection, because the evidence hash reads many source files.
+        """
         if self.proofs is None:
             return job
         jobs = with_recorded(case, self.proofs, self.suite.specs).jobs
@@ -273,7 +284,7 @@ class SessionEvidence:
 
     @cached_property
     def _store(self) -> Store | None:
-        """The store of blocks; without it, nothing is lost but time."""
+        """The store of blocks, or None. A run without it only takes longer."""
         try:
             return Store(default_store())
         except StoreError as error:
@@ -281,7 +292,7 @@ class SessionEvidence:
             return None
 
     def summary(self) -> Iterator[str]:
-        """Lines for the end of the session."""
+        """Yield lines for the end of the session."""
         if self.unpinned:
             yield f"{len(self.unpinned)} WITHOUT A PIN: {', '.join(self.unpinned)}"
         if self.untested:
@@ -296,7 +307,10 @@ class SessionEvidence:
         yield f"chance that any red among these simulations is false: at most {alpha:.2g}"
 
     def unconfirmed(self) -> list[str]:
-        """Pins that the checks do not confirm, judged together: proofs may rest on what others found."""
+        """Return the pins that the checks do not confirm.
+
+        All are judged together, because proofs may depend on other results.
+        """
         names, cases, results_of_cases = zip(*self.looked_at, strict=True) if self.looked_at else ((), (), ())
         results = zip(names, judged(self.suite.specs, cases, results_of_cases, [""] * len(cases)), strict=True)
         return [

@@ -1,4 +1,4 @@
-"""Where the checks of papers come from, and the checks that a claim has where nobody wrote one."""
+"""Sources of the checks of papers, and the default checks of claims for which no check is written."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.statements import Variant
 
 BY_DEFAULT: dict[str, type[Check]] = {"proof": FormulaProof, "points": FiniteCheck, "search": FormulaSearch}
-VARIANTS = get_args(Variant)  # where a refuted claim holds is a statement like any other
+VARIANTS = get_args(Variant)  # the statement that holds of a refuted claim is judged like the others
 
 PAPERS = "dpverify.papers:load"
 """The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""
 
 
 def load_checks(source: str, paper: str) -> PaperChecks | None:
-    """Load the checks of a paper. None where no code is written for the paper."""
+    """Load the checks of a paper; None if there is no code for the paper."""
     module, colon, function = source.partition(":")
     if not colon:
         return _of_package(source, paper)
@@ -46,7 +46,7 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
 
 @contextmanager
 def _refused(kind: str, source: str) -> Iterator[None]:
-    """Run code of a source; what it raises is an error of the source, unless it says itself what is wrong."""
+    """Run code of a source. An exception becomes an error of the source, unless it is already a SpecError."""
     try:
         with foreign_code(source):
             yield
@@ -68,7 +68,8 @@ def _module(name: str, source: str) -> ModuleType:
 
 @cache
 def _of_package(package: str, paper: str) -> PaperChecks | None:
-    if not {"", str(Path.cwd())}.intersection(sys.path):  # a script that is installed has its own folder there
+    # the path of an installed script contains the script's folder instead
+    if not {"", str(Path.cwd())}.intersection(sys.path):
         sys.path.append(str(Path.cwd()))
     with _refused("package", package):
         checks = load_paper(paper, package, {})
@@ -80,10 +81,10 @@ def _of_package(package: str, paper: str) -> PaperChecks | None:
 
 
 def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
-    """The checks of a claim, by its id without the paper; of one without any those for which formulas suffice.
+    """Return the checks of a claim, by its id without the paper; default checks if none is written.
 
-    These are a search for a counterexample, all points of a finite domain, and a search for a proof. Each claim
-    has besides the check of its proof as text, where no other check has this name.
+    The default checks are a search for a counterexample, an examination of all points of a finite domain, and a search
+    for a proof. Each claim also has the check of its proof in ``proofs.toml``, unless another check has this name.
     """
     of_text = Entry(TextProof(claim, derivation_check.NAME, variants=VARIANTS), CheckPlace(TextProof.__module__))
     if checks is not None and (entries := checks.entries(claim)):
@@ -98,13 +99,13 @@ def entries_of(checks: PaperChecks | None, claim: str) -> list[Entry]:
 
 
 def find_check(source: str, paper: str, claim: str, name: str) -> Check:
-    """Find a check by its paper, its claim, without the paper, and its name."""
+    """Find a check by its paper, its claim without the paper, and its name."""
     entries = entries_of(load_checks(source, paper), claim)
     return next(entry.check for entry in entries if entry.check.name == name)
 
 
 def recorded_share(source: str, budget: str) -> float | None:
-    """Core seconds of one divisible check, where the source's module has ``SEARCH_SECONDS`` for the budget."""
+    """Return the core seconds of one divisible check, if ``SEARCH_SECONDS`` of the source's module has the budget."""
     module, colon, _ = source.partition(":")
     recorded: Mapping[str, float] = getattr(_module(module, source), "SEARCH_SECONDS", {}) if colon else {}
     return recorded.get(budget)

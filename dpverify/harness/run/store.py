@@ -1,11 +1,11 @@
-"""What blocks gave, of checks and of other long work, kept in a sqlite file: a run goes on where an earlier one ended.
+"""A cache of block outcomes in a sqlite file, for checks and other long work, so that an interrupted run can continue.
 
-Why no error rate is spent twice: what a block draws follows from the seed of the run, the claim, the check and the
-number of the block. A block is found again only under the same seed, budget and share, the same evidence hash, and the
-same versions of the libraries, so that it is what the same block would give now. A run that takes some blocks from here
-and draws the others has, bit for bit, the outcome of one that was never interrupted; and a check is judged when all
-blocks of its plan are there, never before, so that stopping and going on chooses nothing. Each block is one
-transaction: it is there once and whole, or not at all.
+The cache does not increase any error rate. The random numbers of a block depend on the seed of the run, the claim, the
+check and the number of the block. A block is reused only under the same seed, budget and share, the same evidence hash,
+and the same versions of the libraries, so that it equals what the same block would give now. A run that reuses some
+blocks and draws the others has, bit for bit, the outcome of an uninterrupted run. A check is judged only when all
+blocks of its plan exist, so that stopping and continuing cannot select outcomes. Each block is one transaction, so that
+it is stored completely or not at all.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ RECORD = "record"
 
 
 class NotStorableError(ValueError):
-    """A part holds something that the check does not name among the types of its parts."""
+    """A part contains an object of a type that the check does not list in ``parts``."""
 
 
 def packed(part: Any, types: tuple[type, ...]) -> bytes:
-    """Write a part; `NotStorableError` where it holds what `unpacked` would not read."""
+    """Encode a part. Raises `NotStorableError` if `unpacked` could not read it."""
     try:
         return msgspec.msgpack.encode(_plain(part, types))
     except (TypeError, OverflowError) as error:
@@ -43,17 +43,17 @@ def packed(part: Any, types: tuple[type, ...]) -> bytes:
 
 
 def unpacked(data: bytes, types: tuple[type, ...]) -> Any:
-    """Read a part again; ``ValueError`` where the bytes are not one."""
+    """Decode a part. Raises a ``ValueError`` if the bytes do not encode one."""
     return _part(msgspec.msgpack.decode(data), types)
 
 
 def _plain(part: Any, types: tuple[type, ...]) -> Any:
-    """Plain values as they are; all else as a list that begins with what it is."""
+    """Return plain values unchanged, and other values as a list that begins with their kind."""
     if part is None or type(part) in (bool, int, float, str):
         return part
     if type(part) in (list, tuple):
         return [LIST if type(part) is list else TUPLE, *(_plain(item, types) for item in part)]
-    import numpy as np  # not above: a whole run that is over has no arrays
+    import numpy as np  # imported here because a stored whole run needs no arrays
 
     if isinstance(part, np.ndarray) and part.dtype.kind in "iufb":
         return [ARRAY, part.dtype.str, part.shape, part.tobytes()]
@@ -91,35 +91,35 @@ def _part(value: Any, types: tuple[type, ...]) -> Any:
     return record_type(**{key: _part(item, types) for key, item in values.items()})
 
 
-BUSY_SECONDS = 30.0  # how long another run may hold the file
+BUSY_SECONDS = 30.0  # how long to wait for another run that has locked the file
 
 
 class Keepable(Protocol):
-    """Work whose blocks can be kept."""
+    """Work whose blocks can be stored."""
 
     @property
     def label(self) -> str:
-        """Its name for people."""
+        """Name of the work in messages."""
 
     @property
     def asked(self) -> str:
-        """What is asked, the seed included: another one's blocks are never found."""
+        """Key of the request, including the seed. Blocks of other requests are never reused."""
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What else a block depends on besides the evidence: under other terms it is stale."""
+        """Further inputs of a block besides the evidence. Under other terms it is stale."""
 
     @property
     def parts(self) -> tuple[type, ...]:
-        """The types, besides plain ones, of what its blocks give."""
+        """The types, besides plain ones, in the parts of its blocks."""
 
 
 class Store:
-    """A sqlite file of blocks; used from one process, several of which may have it open."""
+    """A sqlite file of blocks. An instance is used by one process, and several processes may open the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.failure = ""  # why a run had to go on without it
+        self.failure = ""  # why a run had to continue without the store
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             check_whole(path, BUSY_SECONDS)
@@ -128,10 +128,10 @@ class Store:
             raise StoreError(f"{path} is no store of evidence that can be used: {error}") from None
 
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
-        return Store, (self.path,)  # another process opens it anew
+        return Store, (self.path,)  # another process opens the file again
 
     def found(self, job: Keepable, evidence: str) -> dict[int, BlockOutcome]:
-        """The blocks of a check that are there, by number."""
+        """Return the stored blocks of a check, by number."""
         key = job.asked, _evidence(job, evidence)
         types = job.parts
         try:
@@ -143,7 +143,7 @@ class Store:
             raise StoreError(f"{self.path}: what is kept of {job.label} cannot be read: {error}") from None
 
     def requests(self, label: str) -> list[tuple[str, int]]:
-        """The budgets and seeds under which there are blocks of works whose labels begin so."""
+        """Return the budgets and seeds of stored blocks of works whose labels begin with ``label``."""
         try:
             rows = self._file.execute("select distinct check_of from blocks").fetchall()
         except sqlite3.Error as error:
@@ -152,7 +152,7 @@ class Store:
         return sorted({(parts[-2], int(parts[-1])) for parts in words if len(parts) > 2 and parts[-1].isdigit()})
 
     def stale(self, job: Keepable, evidence: str) -> bool:
-        """Whether there are blocks of a check from another record, other code or other versions."""
+        """Return whether there are blocks of a check from another record, other code or other versions."""
         key = job.asked, _evidence(job, evidence)
         try:
             row = self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone()
@@ -161,7 +161,10 @@ class Store:
         return row is not None
 
     def keep(self, job: Keepable, evidence: str, block: int, outcome: BlockOutcome) -> bool:
-        """Keep a block, and drop what is stale of its check; an error of ours is not kept. Whether it is kept."""
+        """Store a block, unless it has an error of ours, and drop stale blocks of its check.
+
+        Return whether it was stored.
+        """
         if outcome.error:
             return False
         key = job.asked, _evidence(job, evidence)
@@ -179,7 +182,7 @@ class Store:
         return True
 
     def drop(self, jobs: Sequence[Keepable]) -> None:
-        """Forget all blocks of some works, or of none where it is killed; where it cannot, ``failure`` says why."""
+        """Delete all blocks of some works in one transaction. If that fails, ``failure`` says why."""
         try:
             self._file.execute("begin immediate")
             self._file.executemany("delete from blocks where check_of = ?", [(job.asked,) for job in jobs])
@@ -194,19 +197,19 @@ class Store:
 
 @dataclass
 class BlockCache:
-    """The store as a run of some checks sees it; where it fails, the run goes on without it."""
+    """The store for a run of some checks. If the store fails, the run continues without it."""
 
     store: Store
     jobs: Sequence[Keepable]
-    evidence: Sequence[str]  # of each job
-    fresh: bool = False  # take nothing from it
-    reused: int = 0  # checks of which every block was stored
-    stale: int = 0  # checks that were judged before, on another record or by other code
-    unkept: bool = False  # whether a block is not there that was run, as it had an error or cannot be stored
-    whole: int | None = None  # checks that have blocks, once all of these are there and each check is decided
+    evidence: Sequence[str]  # for each job
+    fresh: bool = False  # whether to ignore stored blocks
+    reused: int = 0  # number of checks whose blocks were all stored
+    stale: int = 0  # number of checks that were judged before, with another record or other code
+    unkept: bool = False  # whether a block that was run is not stored, because of an error or its type
+    whole: int | None = None  # number of checks with blocks, once all blocks are stored and each check is decided
 
     def found(self, place: int) -> dict[int, BlockOutcome]:
-        """The blocks of a job that need not be run."""
+        """Return the stored blocks of a job, which need not be run."""
         if self.fresh or self.store.failure:
             return {}
         job = self.jobs[place]
@@ -220,7 +223,7 @@ class BlockCache:
         return blocks
 
     def keep(self, place: int, block: int, outcome: BlockOutcome) -> None:
-        """Keep what a block gave."""
+        """Store the outcome of a block."""
         if not self.store.failure:
             try:
                 self.unkept |= not self.store.keep(self.jobs[place], self.evidence[place], block, outcome)

@@ -1,8 +1,8 @@
-"""The file below the store: begun where there is none, and refused as it is where it is damaged or somebody else's.
+"""The sqlite file of the store: it is created if it does not exist, and refused if it is damaged or foreign.
 
-A damaged file must cost no verdict: sqlite itself sees broken pages, but not a number that was changed inside one.
-Therefore each block carries a digest of its row. A file of zero bytes, or one without a table, is what a run leaves
-that is killed while it begins the file; it is begun again.
+A damaged file must not change a verdict. sqlite detects broken pages, but not a number that was changed inside a page.
+Therefore each block carries a digest of its row. A run that is killed while it creates the file leaves a file of zero
+bytes or without a table. Such a file is created again.
 """
 
 from __future__ import annotations
@@ -27,18 +27,21 @@ create table if not exists blocks (
 ) without rowid
 """
 COLUMNS: Final = "block", "check_of", "evidence", "part", "seconds"
-VERSION: Final = 1  # of the table; blocks of version 0 have no digest, and are dropped
-DIGEST: Final = 16  # bytes
+VERSION: Final = 1  # version of the table; blocks of version 0 have no digest and are dropped
+DIGEST: Final = 16  # number of bytes
 MAGIC: Final = b"SQLite format 3\0"
-WAL_MAGIC: Final = 0x377F0682, 0x377F0683  # the first four bytes of a log of sqlite's
+WAL_MAGIC: Final = 0x377F0682, 0x377F0683  # first four bytes of a write-ahead log of sqlite
 
 
 class StoreError(ValueError):
-    """The file is no store, or cannot be read or written; the message is one line."""
+    """The file is not a store, or cannot be read or written. The message is one line."""
 
 
 def check_whole(path: Path, seconds: float) -> None:
-    """Refuse a file that is damaged, or not a store, without a change of it; ``seconds``: how long to wait for it."""
+    """Raise a StoreError if a file is damaged or not a store, without changing it.
+
+    ``seconds``: time to wait for a lock.
+    """
     if not path.exists():
         return
     if path.is_dir():
@@ -54,8 +57,9 @@ def check_whole(path: Path, seconds: float) -> None:
             raise StoreError(
                 f"{log.name} beside it is damaged; without that file, what was moved into the store counts"
             )
-    begun = path.with_name(f"{path.name}-journal").exists()  # a run was killed in its first write: to be taken back
-    with path.open("rb") as file:  # sqlite takes any file that is shorter than a page for a new one, and overwrites it
+    # a run was killed in its first write, which must be rolled back
+    begun = path.with_name(f"{path.name}-journal").exists()
+    with path.open("rb") as file:  # sqlite treats a file shorter than a page as new, and overwrites it
         if not begun and file.read(len(MAGIC)) != MAGIC:
             raise StoreError("it is no database of sqlite")
     source = f"{path.absolute().as_uri()}?mode={'rw' if begun else 'ro'}"
@@ -70,7 +74,7 @@ def check_whole(path: Path, seconds: float) -> None:
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
-    """Refuse what holds other tables than ours."""
+    """Raise a StoreError if the file contains other tables than ours."""
     names = {str(row[0]) for row in database.execute("select name from sqlite_master")}
     if foreign_tables := sorted(name for name in names if name != "blocks" and not name.startswith("sqlite_")):
         raise StoreError(f"it is a database with other tables ({', '.join(foreign_tables[:3])})")
@@ -88,12 +92,12 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def begin(path: Path, seconds: float) -> sqlite3.Connection:
-    """Open a file that is whole, or new, to be written."""
+    """Open an intact or new file for writing."""
     database = sqlite3.connect(path, timeout=seconds, isolation_level=None)
     try:
         database.execute("pragma journal_mode = wal")
         database.execute("pragma synchronous = normal")  # a killed process loses nothing
-        database.execute("begin immediate")  # one of several runs that begin the file at once does it
+        database.execute("begin immediate")  # if several runs create the file at the same time, one of them does it
         database.execute(TABLE)
         if _version(database) != VERSION:
             database.execute("delete from blocks")
@@ -106,13 +110,13 @@ def begin(path: Path, seconds: float) -> sqlite3.Connection:
 
 
 def sealed(row: Row) -> Row:
-    """Put the row's digest before what the block gave."""
+    """Return a row with its digest in front of the part."""
     check_of, evidence, block, part, seconds = row
     return check_of, evidence, block, _digest(row) + part, seconds
 
 
 def unsealed(row: Row) -> bytes:
-    """Take what a block gave, refused where its row is not as it was written."""
+    """Return the part of a row. Raises a StoreError if the row was changed since it was written."""
     check_of, evidence, block, part, seconds = row
     content = part[DIGEST:]
     if _digest((check_of, evidence, block, content, seconds)) != part[:DIGEST]:

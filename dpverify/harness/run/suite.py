@@ -1,4 +1,4 @@
-"""What is to be judged of each claim: the checks that apply under each choice of its readings, with their shares."""
+"""The checks that judge each claim, under each choice of its readings, with their shares of the budget."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class JudgedReading:
     """A claim under one choice of its readings, with the checks that apply."""
 
     claim: ClaimSpec
-    reading: dict[str, str]  # the choice
+    reading: dict[str, str]  # the choice of readings
     printed: tuple[
         Job, ...
-    ]  # checks of the printed statement, of the corrected one, and of where the printed one holds
+    ]  # checks of the printed statement, of the corrected one, and of the printed one where it holds
     amended: tuple[Job, ...]
-    made_at: tuple[CheckPlace, ...]  # where the checks are from
+    made_at: tuple[CheckPlace, ...]  # where the checks are created
     held: tuple[Job, ...] = ()
 
     @property
     def evidence_hash(self) -> str:
-        """Hash of all records that are judged or cited, and of the checks' code; it reads many files."""
+        """Hash of all judged or cited records and of the checks' code. Computing it reads many files."""
         verdict = self.claim.verdict(self.reading)
         judged = self.claim.record_hash + "".join(map(self.claim.text, verdict.beside if verdict else ()))
         judged += "".join(claim.corrected_hash for claim in self.claim.below.values())
@@ -56,17 +56,17 @@ class JudgedReading:
 
     @property
     def certificate_evidence(self) -> str:
-        """Hash of all that the certificates of its statements rest on, with the versions of what writes them."""
+        """Hash of everything that the statements' certificates depend on, with versions of sympy and python-flint."""
         code = replace(self, made_at=(*self.made_at, CheckPlace(WRITER))).evidence_hash
         return "-".join([code, version("sympy"), version("python-flint")])
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """All checks, of the printed statement first."""
+        """All checks, those of the printed statement first."""
         return (*self.printed, *self.amended, *self.held)
 
     def by_statement(self, results: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
-        """Sort what the jobs found by statement, as references name them."""
+        """Group the results of the jobs by statement, named as in references."""
         first = len(self.printed)
         second = len(self.printed) + len(self.amended)
         parts: dict[Variant, Sequence[CheckResult]] = {
@@ -77,7 +77,7 @@ class JudgedReading:
         return {self._name(variant): checks for variant, checks in parts.items()}
 
     def result(self, settled: Mapping[str, Sequence[CheckResult]], evidence: str) -> Result:
-        """Judge what was found of the statements, after what it says of their premises."""
+        """Judge the results for the statements, whose premises are already settled."""
         printed, amended, held = (settled[self._name(variant)] for variant in get_args(Variant))
         return judge(self.claim, self.reading, printed, amended, evidence, held)
 
@@ -86,10 +86,10 @@ class JudgedReading:
 
 
 def _judgeable(jobs: Sequence[Job], results: Sequence[CheckResult]) -> Sequence[CheckResult]:
-    """What the jobs of one statement found.
+    """Return the results of the jobs of one statement.
 
-    That it holds is left out where both of its sides are the same formula, and weakened where it is about all
-    mechanisms.
+    A result that it holds is discarded if both of its sides are the same formula, and weakened if the statement is
+    about all mechanisms.
     """
     if not jobs:
         return results
@@ -102,11 +102,11 @@ def _judgeable(jobs: Sequence[Job], results: Sequence[CheckResult]) -> Sequence[
 
 
 class Suite:
-    """The checks of all claims of some specs, with one seed and one budget, imported as claims are asked for.
+    """The checks of all claims of some specs, with one seed and one budget. They are imported on demand.
 
-    ``proofs``: derivations that nothing has changed since are taken from there, and their certificates checked.
-    ``failed``: labels of checks whose cost is not asked for. ``certificates``: taken where nothing has changed since
-    they were written, and checked; the derivations are checked all the same.
+    ``proofs``: recorded derivations that are reused if nothing has changed since; their certificates are checked.
+    ``failed``: labels of checks whose cost is not computed. ``certificates``: reused and checked if nothing has changed
+    since they were written; the steps of the derivations are evaluated in any case.
     """
 
     def __init__(
@@ -129,19 +129,19 @@ class Suite:
         if source != PAPERS and not any(map(self._has_checks, specs.papers)):
             papers = ", ".join(specs.papers)
             raise SpecError("checks", "", "", shown(source), f"it must have checks of a paper of the specs ({papers})")
-        self.shares = Shares(math.inf, math.inf)  # while they are made out
+        self.shares = Shares(math.inf, math.inf)  # while the shares are computed
         share = recorded_share(source, budget)
         self.shares = self.computed_shares() if share is None else Shares(share, math.inf)
 
     def computed_shares(self) -> Shares:
-        """Share the budget out by what all checks of all papers declare; this imports them all."""
+        """Share the budget by the declared costs of all checks of all papers, which imports all of them."""
         jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.due]
         divisible = [_cost(job, self.failed) for job in jobs if job.find().divisible]
         costs = [_cost(job, self.failed) for job in jobs if not job.find().divisible]
         return shares(divisible, costs, self.budget.seconds)
 
     def cases(self, claim: ClaimSpec) -> list[JudgedReading]:
-        """List what is to be judged of a claim: one for each choice of its readings."""
+        """Return one case for each choice of a claim's readings."""
         checks = self._checks_of(claim.paper)
         entries = entries_of(checks, claim.record.id)
         cases = []
@@ -163,7 +163,7 @@ class Suite:
         return cases
 
     def _checks_of(self, paper: str) -> PaperChecks | None:
-        """Load the checks of a paper; refuse specs that lack a claim which one of them judges."""
+        """Load the checks of a paper. Raises a SpecError if the specs lack a claim that a check judges."""
         if paper not in self._checks:
             self._checks[paper] = checks = load_checks(self.source, paper)
             missing = [] if checks is None else sorted(checks.claims() - self.specs.papers[paper].claims.keys())
@@ -194,7 +194,7 @@ class Suite:
 
 
 def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> JudgedReading:
-    """Give each check what the recorded run has of it, where that can be looked at again."""
+    """Give each check its recorded result or proof, if this can be confirmed instead of computed again."""
     evidence = case.evidence_hash
 
     def given(job: Job) -> Job:
@@ -216,9 +216,10 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
 
 
 def with_certificates(case: JudgedReading, certificates: StoredCertificates, specs: Specs) -> JudgedReading:
-    """Give the derivation of each statement the certificate that was written of it, if nothing has changed since.
+    """Give the derivation of each statement its stored certificate, if nothing has changed since it was written.
 
-    Where two derivations judge a statement, a certificate does not say of which it is.
+    If two derivations judge a statement, its certificate is not used, because it does not say to which of them it
+    belongs.
     """
 
     def given(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
@@ -239,7 +240,7 @@ def with_certificates(case: JudgedReading, certificates: StoredCertificates, spe
 
 
 def by_case(cases: Sequence[JudgedReading], results: Sequence[CheckResult]) -> list[list[CheckResult]]:
-    """Share out the results of the jobs of some cases, which stand in the order of the cases."""
+    """Group the results of the jobs by case. The results are in the order of the cases."""
     remaining = iter(results)
     return [[next(remaining) for _ in case.jobs] for case in cases]
 
@@ -247,7 +248,7 @@ def by_case(cases: Sequence[JudgedReading], results: Sequence[CheckResult]) -> l
 def judged(
     specs: Specs, cases: Sequence[JudgedReading], results: Sequence[Sequence[CheckResult]], evidence: Sequence[str]
 ) -> list[Result]:
-    """Judge what the jobs of some cases found, all of them together: one may rest on what another proves."""
+    """Judge the results of all cases together, because a proof may depend on a statement that another case proves."""
 
     def pinned(reference: Reference) -> Status:
         return specs.claim(reference.claim).pinned(reference.reading, reference.variant)
@@ -268,13 +269,13 @@ def _applies(check: Check, statement: Statement) -> bool:
 
 
 def _rank(verdict: Verdict | None) -> int:
-    """How soon the printed statement is looked at: what we say falls, the worst first, and then all others."""
+    """Return the rank of the printed statement in the order of the run: refuted statements first, by severity."""
     severity = None if verdict is None else verdict.severity
     return len(SEVERITIES) if severity is None else list(SEVERITIES).index(severity)
 
 
 def _cost(job: Job, known_labels: Container[str] = ()) -> float:
-    """Core seconds that a check declares; nothing if it cannot be planned, or if its result is known."""
+    """Return the declared core seconds of a check, or 0 if it cannot be planned or its result is known."""
     if job.label in known_labels:
         return 0.0
     try:
@@ -286,5 +287,5 @@ def _cost(job: Job, known_labels: Container[str] = ()) -> float:
 
 
 def declared(jobs: Sequence[Job], known_labels: Container[str] = ()) -> float:
-    """Core seconds that checks declare within their shares; one that cannot be planned counts nothing."""
+    """Return the declared core seconds of checks within their shares. A check that cannot be planned counts as 0."""
     return math.fsum(min(_cost(job, known_labels), job.context.share) for job in jobs)

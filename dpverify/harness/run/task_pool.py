@@ -1,6 +1,7 @@
-"""Blocks of checks in worker processes, and what to do where a worker dies.
+"""Run blocks of checks in worker processes, and handle workers that die.
 
-Until the first block of a check is back, other workers begin other checks: two would compile the same kernels twice.
+Until the first block of a check has returned, other workers begin other checks, because two workers would compile the
+same kernels twice.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dpverify.harness.run.tasks import (
 from dpverify.processes import START_SECONDS, end_workers, process_pool, spooled, workers_of
 
 PER_WORKER = 2  # blocks under way per worker
-TURN = 2e-4  # seconds after which a thread here lets another one have its turn; with the usual 5 ms the worker waits
+TURN = 2e-4  # thread switch interval in seconds here; with the usual 5 ms, the worker would wait
 UNSTARTED = f"no worker process started within {START_SECONDS:g} s"
 DIED = "the worker process died while it ran this check"
 
@@ -40,9 +41,9 @@ Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
 
 
 def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int, limit: float = 0.0) -> Outcomes:
-    """Run tasks in workers; after a worker's death, one at a time, to find the task that kills.
+    """Run tasks in workers. After a worker's death, run its tasks one at a time, to find the task that kills workers.
 
-    ``limit``: seconds after which a task that has not returned is ended with its worker; 0 for none.
+    ``limit``: time limit of a task in seconds, at which it is terminated with its worker; 0 for none.
     """
     while tasks:
         for suspect in (yield from _run_until_death(jobs, tasks, workers, limit)):
@@ -51,9 +52,9 @@ def run_in_pool(jobs: list[Job], tasks: deque[Task], workers: int, limit: float 
 
 
 def run_limited(jobs: Sequence[Runnable], task: Task, limit: float) -> BlockOutcome:
-    """Run a task in a process of its own, which is ended where it does not return within so many seconds."""
+    """Run a task in a separate process, which is terminated if the task does not return within ``limit`` seconds."""
     config: dict[str, object] = getattr(multiprocessing.current_process(), "_config", {})
-    daemon = config.pop("daemon", None)  # a worker of Dask below a nanny is a daemon, which could start no process
+    daemon = config.pop("daemon", None)  # a worker of Dask below a nanny is a daemon, which may not start processes
     try:
         return dict(run_in_pool(cast("list[Job]", [jobs[task[0]]]), deque([(0, task[1])]), 1, limit))[0, task[1]]
     finally:
@@ -62,30 +63,31 @@ def run_limited(jobs: Sequence[Runnable], task: Task, limit: float) -> BlockOutc
 
 
 class _WorkerWatch:
-    """Watch over workers: end those that do not start, and those whose task takes longer than so many seconds."""
+    """Watch workers. Terminate those that do not start, and those whose task takes longer than ``seconds``."""
 
     def __init__(self, seconds: float, pools: list[Executor]) -> None:
         self.seconds = seconds
         self.pools = pools
-        self.late: set[Task] = set()  # ended with their workers
-        self.unstarted: set[int] = set()  # workers that were ended because they did not start
+        self.late: set[Task] = set()  # tasks that were terminated with their workers
+        self.unstarted: set[int] = set()  # workers that were terminated because they did not start
         self._begun = time.monotonic()
         self._since = [self._begun] * len(pools)  # when each worker began its task
-        self._started = [pool.submit(os.getpid) for pool in pools]  # its start does not count
+        # the start of a worker does not count as time of its task
+        self._started = [pool.submit(os.getpid) for pool in pools]
 
     @property
     def pause(self) -> float | None:
-        """Seconds to wait for tasks before the next look."""
+        """Seconds to wait for tasks before the next inspection."""
         if self.seconds:
             return min(1.0, self.seconds / 10.0)
         return None if all(started.done() for started in self._started) else 1.0
 
     def begin(self, worker: int) -> None:
-        """Count the time of a worker anew: it begins a task."""
+        """Restart the time of a worker, which begins a task."""
         self._since[worker] = time.monotonic()
 
     def look(self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]) -> None:
-        """End the workers that have not started, and those that are late, with the first task that they were given."""
+        """Terminate workers that did not start, and late workers, together with the first task that each was given."""
         now = time.monotonic()
         for worker, pool in enumerate(self.pools):
             tasks = [task for task, number in under_way.values() if number == worker]
@@ -99,35 +101,35 @@ class _WorkerWatch:
                 self.begin(worker)
                 end_workers(pool)
             elif self.seconds and tasks and not any(process.is_alive() for process in workers_of(pool)):
-                end_workers(pool)  # what foreign code has started there may hide that it has died
+                end_workers(pool)  # processes that foreign code has started may hide the worker's death
 
     def outcome(self) -> BlockOutcome:
-        """What a task gave that was ended."""
+        """Return the outcome of a terminated task."""
         return BlockOutcome(None, self.seconds, f"the check did not return within {self.seconds:g} s")
 
 
 def _run_until_death(
     jobs: list[Job], tasks: deque[Task], workers: int, limit: float
 ) -> Generator[tuple[Task, BlockOutcome], None, list[Task]]:
-    """Run tasks until all are done or a worker dies; return those that were under way in it then.
+    """Run tasks until all are done or a worker dies. Return the tasks that were under way in it.
 
-    Half of the workers take derivations first, and the others take them last: what is worked out in one derivation
-    serves the next in the same process. Whoever has no more of its own goes on from the other end, where checks use
-    other kernels: neighbours would have two processes compile the same ones at once.
+    Half of the workers prefer derivations, and the others avoid them, because one derivation's cached results serve the
+    next in the same process. A worker without preferred tasks takes tasks from the other end of the queue, where checks
+    use other kernels. Adjacent tasks would make two processes compile the same kernels at once.
     """
     under_way: dict[Future[BlockOutcome], tuple[Task, int]] = {}
     suspects: list[Task] = []
-    several = workers > 1  # else the jobs are taken as they come, and their code is not loaded here
+    several = workers > 1  # otherwise the jobs run in order, and their code is not loaded here
     proofs = {place for place, job in enumerate(jobs) if several and job.find().method == "derivation"}
     other_jobs = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
         file = stack.enter_context(spooled(jobs))
         prepare = partial(prepare_worker, foreign=limit > 0.0)
-        ours = limit == 0.0  # else a thread that foreign code has left behind would be waited for
+        ours = limit == 0.0  # otherwise a thread left behind by foreign code would be waited for
         pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
         watch = _WorkerWatch(limit, list(pools))
         while under_way or (tasks and not suspects):
-            for submitted in range(PER_WORKER * workers):  # one for each worker first, then the second ones
+            for submitted in range(PER_WORKER * workers):  # first one for each worker, then a second one
                 worker = submitted % workers
                 has = sum(number == worker for _, number in under_way.values())
                 if tasks and not suspects and has <= submitted // workers and worker not in watch.unstarted:
@@ -159,15 +161,15 @@ def _run_until_death(
 
 
 def _emptied(tasks: deque[Task]) -> Iterator[Task]:
-    """Take all tasks, in their order."""
+    """Remove and yield all tasks, in their order."""
     while tasks:
         yield tasks.popleft()
 
 
 def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
-    """Take the next task of a check that is wanted, or else the first of the last check.
+    """Remove and return the next task of a wanted check, or else the first task of the last check.
 
-    If possible, it is not one of those whose first block is under way.
+    If possible, this is not a task of a check whose first block is under way.
     """
     index = 0
     last = -1
@@ -186,18 +188,18 @@ def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
 
 
 def together(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
-    """Sort tasks so that checks of one name follow each other: what is worked out for one may serve the next."""
+    """Sort tasks so that checks with the same name follow each other, because they may share cached results."""
     first = {job.check: place for place, job in reversed(list(enumerate(jobs)))}
     return deque(sorted(tasks, key=lambda task: (first[jobs[task[0]].check], task)))
 
 
 def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor) -> Outcomes:
-    """Run the last tasks here, and the first in a worker that began while the checks were loaded, until they meet."""
-    outcomes: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last
+    """Run the last tasks here, and the first in a worker that started while the checks were loaded, until they meet."""
+    outcomes: SimpleQueue[tuple[Task, BlockOutcome] | None] = SimpleQueue()  # None after the worker's last outcome
     lost: list[Task] = []
 
     def feed() -> None:
-        """Hand out tasks one by one; all that this thread does is wait."""
+        """Submit tasks one by one. This thread only waits."""
         with suppress(IndexError):  # no task is left
             while not lost:
                 task = tasks.popleft()
@@ -212,7 +214,7 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
     spool = ExitStack()
     file = spool.enter_context(spooled(jobs))
     prepared: Future[None] | None = None
-    with suppress(BrokenProcessPool):  # as it died before, the first task says so too
+    with suppress(BrokenProcessPool):  # if the worker has died before, the first task also fails
         prepared = worker.submit(prepare_worker, file)
     begun = time.monotonic()
     turn = sys.getswitchinterval()
@@ -237,7 +239,7 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
                     feeding = False
                 else:
                     yield ready
-        # What killed the worker must not kill this process: the rest goes the careful way.
+        # The task that killed the worker must not kill this process, so the remaining tasks run in a pool.
         yield from run_in_pool(jobs, deque([*lost, *tasks]), 1)
     finally:
         sys.setswitchinterval(turn)

@@ -1,4 +1,4 @@
-"""One block of one check as a task that any process can run: the check is found by its name."""
+"""One block of one check as a task that any process can run, because the check is found by its name."""
 
 from __future__ import annotations
 
@@ -20,51 +20,51 @@ from dpverify.kernels.numba_internals import seconds_compiling
 from dpverify.processes import end_copies, own_group, unspooled
 from dpverify.symbolic.exact.numbers import working_precision
 
-OF = " of "  # between a stage of a check and the check's label, where foreign code is named
-BITS = 53  # of balls where a check does not say how many: those of a float
+OF = " of "  # separates a stage of a check from the check's label, in names of foreign code
+BITS = 53  # default precision of balls: that of a float
 
 Task = tuple[int, int]  # number of the job, number of the block
 
 
 class Runnable(Protocol):
-    """Work in blocks, which do not depend on each other or on where they run; it can be pickled."""
+    """Work in blocks that do not depend on each other or on where they run. It can be pickled."""
 
     def run(self, block: int) -> Any:
-        """Run a block; what it gives."""
+        """Run a block and return its part."""
 
 
 @dataclass(frozen=True)
 class Job:
     """A check to run on a statement."""
 
-    source: str  # where the paper's checks are found, as sources.py says
-    paper: str  # the paper's key, the claim's id without it, the check's name
+    source: str  # source of the paper's checks (see sources.py)
+    paper: str  # key of the paper, id of the claim without the paper, name of the check
     claim: str
     check: str
-    context: Context  # what the check runs on
-    rank: int = 0  # those with a smaller one are run first
+    context: Context  # input of the check
+    rank: int = 0  # jobs with a smaller rank run first
 
     def find(self) -> Check:
         """Find the check."""
         return find_check(self.source, self.paper, self.claim, self.check)
 
     def run(self, block: int) -> Any:
-        """Run a block of the check; its part."""
+        """Run a block of the check and return its part."""
         return self.find().run_block(self.context, block)
 
     @property
     def parts(self) -> tuple[type, ...]:
-        """The types, besides plain ones, of what its blocks give."""
+        """The types, besides plain ones, in the parts of its blocks."""
         return self.find().parts
 
     @property
     def asked(self) -> str:
-        """What a store of blocks keeps its blocks under."""
+        """Key of its blocks in the store."""
         return f"{self.label} {self.context.budget.name} {self.context.seed}"
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """What else its blocks depend on, besides the evidence: what they take from a recorded run, too."""
+        """Further inputs of its blocks besides the evidence, including reused results of a recorded run."""
         return repr(self.context.share), repr(self.context.budget), *self.context.taken
 
     @property
@@ -74,13 +74,13 @@ class Job:
 
     @property
     def label(self) -> str:
-        """Name for people: as in pytest."""
+        """Name in messages, the same as in pytest."""
         statement = self.context.statement
         return item_id(statement.key, statement.reading, statement.variant, self.check)
 
 
 def item_id(key: str, reading: dict[str, str], variant: str, check: str) -> str:
-    """Name of a check of a claim: ``tran2022:lemma-12[ordering=fresh|printed|noise-law]``."""
+    """Return the name of a check of a claim: ``tran2022:lemma-12[ordering=fresh|printed|noise-law]``."""
     chosen = ",".join(f"{name}={choice}" for name, choice in reading.items())
     return f"{key}[{'|'.join(filter(None, [chosen, variant, check]))}]"
 
@@ -89,9 +89,9 @@ _jobs: list[Job] = []  # the jobs of this worker process
 
 
 def run_task(job: Runnable, block: int) -> BlockOutcome:
-    """Run one block; an exception becomes an error text, because one check must not take the others down.
+    """Run one block. An exception becomes an error text, because one check must not stop the other checks.
 
-    It begins with one precision of balls, whatever was done before in this process, on which nothing may hang.
+    The precision of balls is set first, so that no result depends on earlier work of this process.
     """
     start = time.perf_counter()
     before = seconds_compiling()
@@ -100,7 +100,7 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
     try:
         with working_precision(BITS):
             part = job.run(block)
-    except BaseException as error:  # whatever a paper's code raises is reported as this check's error
+    except BaseException as error:  # an exception of a paper's code is reported as an error of this check
         if is_interrupt(error):
             raise
         wrong = describe(error)
@@ -116,17 +116,17 @@ def run_in_worker(place: int, block: int) -> BlockOutcome:
 
 
 def describe(error: BaseException) -> str:
-    """Write an exception in one line, with the function and line that raised it and no path. Type, text and place."""
+    """Describe an exception in one line: type, text, and the function and line that raised it, without a path."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" (in {frames[-1].name}, {Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {message_of(error)}{place}"
 
 
 def prepare_worker(file: str | None = None, *, foreign: bool = False) -> None:
-    """Set up a worker process: Ctrl-C is the parent's business, and linear algebra has one thread.
+    """Set up a worker process. The parent handles Ctrl-C, and linear algebra uses one thread.
 
-    ``file``: holds the jobs, as `spooled` writes them. ``foreign``: the code is foreign, and what it starts is to end
-    with this process.
+    ``file``: contains the jobs, as `spooled` writes them. ``foreign``: the code is foreign, and processes that it
+    starts must end with this process.
     """
     if foreign:
         own_group()

@@ -1,4 +1,4 @@
-"""A statement at a point that somebody names: both sides in ball arithmetic, and whether it holds there."""
+"""Evaluate a statement at a point that a user names: both sides in ball arithmetic, and whether it holds there."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from dpverify.ledger.vocabulary import parse_domain
 
 
 class NoValueError(ValueError):
-    """A statement has no two sides at a point; the message is the rule that the point or the statement breaks."""
+    """A statement cannot be evaluated at a point. The message names the rule that the point or the statement breaks."""
 
 
 def read_point(text: str) -> dict[str, Fraction]:
-    """Read ``N=1000, alpha=1/2``; raises NoValueError."""
+    """Read a point such as ``N=1000, alpha=1/2``, or raise NoValueError."""
     parts = [part.partition("=") for part in text.split(",")]
     try:
         return {name.strip(): Fraction(value.strip()) for name, _, value in parts}
@@ -29,9 +29,9 @@ def read_point(text: str) -> dict[str, Fraction]:
 
 
 def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -> Probe:
-    """Probe a statement at a point of its domain; a left side that code measures is taken from a search among checks.
+    """Probe a statement at a point of its domain. A measured left side is taken from the checks.
 
-    Raises NoValueError where a letter is missing, the point is outside the domain, or a side cannot be had.
+    Raises NoValueError if a letter is missing, the point is outside the domain, or a side cannot be evaluated.
     """
     checks = sorted(checks, key=lambda check: not check.applies(statement))
     if (rule := _rule(statement, checks)) is not None:
@@ -50,7 +50,7 @@ def at_point(statement: Statement, point: Point, checks: Sequence[Check] = ()) -
 
 
 def _left_side(statement: Statement, checks: Sequence[Check]) -> tuple[LeftSide | None, Mapping[str, str]]:
-    """What gives the left side, and the domains of the letters that only it needs."""
+    """Return the function of a left side that code measures, and the domains of letters that only it needs."""
     if statement.rhs is None or statement.relation in ORDERS:
         raise NoValueError("a statement in words, or about an order of growth, has no two sides at a point")
     if statement.lhs is not None:
@@ -65,7 +65,7 @@ def _left_side(statement: Statement, checks: Sequence[Check]) -> tuple[LeftSide 
 
 
 def _rule(statement: Statement, checks: Sequence[Check]) -> Rule | None:
-    """The first rule among the checks, of a statement that has no two sides at a point."""
+    """Return the first rule among the checks if the statement has no two sides at a point, otherwise None."""
     if statement.rhs is not None and statement.relation not in ORDERS:
         return None
     applied = (check for check in checks if isinstance(check, ExhaustiveCheck) and check.applies(statement))

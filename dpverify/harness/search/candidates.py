@@ -1,7 +1,8 @@
-"""Rationals of few digits inside an interval, simplest first, and values worth trying there.
+"""Rational numbers with few digits in an interval, simplest first, and other values that are worth trying.
 
-These are values with few digits, powers of two and their neighbours, primes, ends, and large values. A value is named
-by a mode and a payload, small integers; to shrink them shrinks the value: (0, 0) is the simplest.
+The values are numbers with few digits, powers of two and their neighbours, primes, ends, and large values. Two small
+integers, a mode and a payload, encode a value. Smaller integers give simpler values, and (0, 0) gives the simplest
+value.
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ Values = dict[str, Fraction]  # a point, symbol by symbol
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a symbol may lie once the symbols before it have their values."""
+    """The interval of a symbol, given the values of the symbols before it."""
 
-    lo: Fraction | None  # ends; None is no end
+    lo: Fraction | None  # ends; None means unbounded
     hi: Fraction | None
-    lo_open: bool = False  # whether an end is left out
+    lo_open: bool = False  # whether an end is excluded
     hi_open: bool = False
-    integer: bool = False  # whether only integers count; their ends are integers and closed
+    integer: bool = False  # whether only integers count; then integer ends are included
 
     @property
     def empty(self) -> bool:
-        """Whether nothing lies in it."""
+        """Whether the interval contains no number."""
         if self.lo is None or self.hi is None:
             return False
         return self.lo > self.hi or (self.lo == self.hi and (self.lo_open or self.hi_open))
 
     def __contains__(self, value: Fraction) -> bool:
-        """Whether a number lies in it."""
+        """Return whether the interval contains a number."""
         if self.integer and value.denominator != 1:
             return False
         if self.lo is not None and (value < self.lo or (self.lo_open and value == self.lo)):
@@ -40,7 +41,7 @@ class Interval:
         return self.hi is None or value < self.hi or (not self.hi_open and value == self.hi)
 
     def cut(self, op: str, end: Fraction) -> Interval:
-        """Cut down by one comparison."""
+        """Return the part of the interval that satisfies a comparison with ``end``."""
         cut = self
         if op in {"<", "<=", "==", "="} and (self.hi is None or (end, op != "<") < (self.hi, not self.hi_open)):
             cut = Interval(cut.lo, end, cut.lo_open, op == "<", cut.integer)
@@ -49,7 +50,7 @@ class Interval:
         return cut.rounded() if self.integer else cut
 
     def rounded(self) -> Interval:
-        """The same integers, between closed integer ends."""
+        """Return the same integers between included integer ends."""
         lo, hi = self.lo, self.hi
         if lo is not None:
             lo = Fraction(math.floor(lo) + 1 if self.lo_open else math.ceil(lo))
@@ -59,12 +60,12 @@ class Interval:
 
 
 def complexity(value: Fraction) -> int:
-    """Bits it takes to write a number down."""
+    """Return the number of bits of the numerator and denominator."""
     return value.numerator.bit_length() + value.denominator.bit_length()
 
 
 def simplest(interval: Interval) -> Fraction | None:
-    """Simplest rational of an interval: smallest denominator, then smallest numerator."""
+    """Return the simplest rational of an interval: smallest denominator, then smallest numerator."""
     if interval.empty:
         return None
     candidates = []
@@ -78,7 +79,10 @@ def simplest(interval: Interval) -> Fraction | None:
 
 
 def nth_simplest(interval: Interval, index: int) -> Fraction | None:
-    """Member by its place in the tree whose root, and whose nodes left and right, are simplest; None where it ends."""
+    """Return the member at a position in the tree of simplest members, or None if there is none.
+
+    The root is the simplest member. Its children are the roots of the intervals to its left and right.
+    """
     path = []
     while index > 0:
         path.append(index % 2 == 1)
@@ -96,7 +100,7 @@ def nth_simplest(interval: Interval, index: int) -> Fraction | None:
 
 
 def _simplest_open(lo: Fraction | None, hi: Fraction | None) -> Fraction:
-    """Simplest rational strictly between two ends."""
+    """Return the simplest rational strictly between two ends."""
     if (lo is None or lo < 0) and (hi is None or hi > 0):
         return Fraction(0)
     if hi is not None and hi <= 0:
@@ -108,7 +112,10 @@ def _simplest_open(lo: Fraction | None, hi: Fraction | None) -> Fraction:
 
 
 def _between(a: int, b: int, c: int, d: int) -> tuple[int, int]:
-    """Numerator and denominator of the simplest one in (a/b, c/d), where d = 0 is no end, by the part they share."""
+    """Return numerator and denominator of the simplest rational in (a/b, c/d), where d = 0 means no upper end.
+
+    The result starts with the part that the continued fractions of both ends share.
+    """
     shared = list[int]()
     while True:
         floor, remainder = divmod(a, b)
@@ -126,12 +133,12 @@ def _between(a: int, b: int, c: int, d: int) -> tuple[int, int]:
 MODE_BITS = 3
 PAYLOAD_BITS = 10
 PAYLOADS = 1 << PAYLOAD_BITS
-FAR = 1 << 20  # how far from its other end an integer without an end may lie
+FAR = 1 << 20  # assumed length of an integer interval that lacks an end
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
 
 
 def value_at(interval: Interval, mode: int, payload: int, earlier_values: Sequence[Fraction]) -> Fraction | None:
-    """Value of an interval by mode and payload. A member of the interval; None where it is empty."""
+    """Return the member of an interval that a mode and a payload encode, or None if the interval is empty."""
     if interval.empty:
         return None
     if interval.integer:
@@ -139,14 +146,14 @@ def value_at(interval: Interval, mode: int, payload: int, earlier_values: Sequen
         value = _integer(interval, mode, payload, earlier_values)
         return value if value is not None and value in interval else _integer(interval, 0, payload, earlier_values)
     value = _real(interval, mode, payload, earlier_values)
-    while value is None or value not in interval:  # up the tree of the simplest, to its root where need be
+    while value is None or value not in interval:  # move towards the root of the tree of simplest members
         value = nth_simplest(interval, payload)
         payload = (payload - 1) // 2
     return value
 
 
 def _closed(interval: Interval) -> Interval:
-    """Give an interval of integers both ends."""
+    """Replace missing ends of an interval of integers by far ends."""
     lo, hi = interval.lo, interval.hi
     if lo is None:
         lo = Fraction(-FAR) if hi is None else hi - FAR
@@ -199,12 +206,12 @@ def _real(interval: Interval, mode: int, payload: int, earlier_values: Sequence[
             if odd:
                 return None if lo is None else lo + near
             return 1 / near if hi is None and near else None if hi is None else hi - near
-        case 3:  # evenly, or over 64 powers of two
+        case 3:  # evenly spaced, or spread over 64 powers of two
             if lo is not None and hi is not None:
                 return lo + width * (2 * payload + 1) / (2 * PAYLOADS)
             start = lo if lo is not None else Fraction(0)
             return start + (16 + payload % 16) * Fraction(2) ** (payload // 16 - 32)
-        case 4:  # from another symbol
+        case 4:  # derived from the value of another symbol
             if not earlier_values:
                 return None
             earlier_value = earlier_values[payload % len(earlier_values)]

@@ -16,12 +16,12 @@ from dpverify.symbolic.exact.numbers import EvaluationError, Exact, to_exact, wo
 from dpverify.symbolic.exact.sums import Env
 
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "=": "="}
-BITS = 256  # precision in which an end is computed
+BITS = 256  # precision of the computed ends
 
 
 @dataclass(frozen=True)
 class Inequality:
-    """Two sides and one operator: a link of a chain of comparisons."""
+    """Two sides and an operator: one link of a chain of comparisons."""
 
     op: str
     left: Formula  # the sides
@@ -40,7 +40,7 @@ def links(relation: Compare) -> list[Inequality]:
 
 
 def can_solve(inequality: Inequality, symbol: str) -> bool:
-    """Whether the symbol stands once, under ``+ - * /``, signs and square roots only, and not in a divisor."""
+    """Return whether the symbol occurs once, only under ``+ - * /``, signs and square roots, and not in a divisor."""
     count = sum(node == Name(symbol) for side in (inequality.left, inequality.right) for node in walk(side))
     side = inequality.left if symbol in free_names(inequality.left) else inequality.right
     return count == 1 and _reachable(side, symbol)
@@ -61,7 +61,7 @@ def _reachable(node: Formula, symbol: str) -> bool:
 
 
 def solve(inequality: Inequality, symbol: str, env: Env) -> tuple[str, Fraction] | None:
-    """How a symbol compares with which finite end, or None; an irrational end moves inwards by less than 2**-60."""
+    """Return the operator and the finite end that bound a symbol, or None. Irrational ends are rounded inwards."""
     op = inequality.op
     node = inequality.left
     constant_side = inequality.right
@@ -125,17 +125,18 @@ def _ball(value: Exact) -> arb:
 
 
 def _exactly(operation: Callable[[Any, Any], Any], a: Exact, b: Exact) -> Exact:
-    """Do an operation with two rationals, or with two balls where one of them is a ball."""
+    """Apply an operation to two rationals, or to two balls if an operand is a ball."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return cast(Exact, operation(a, b))
     return cast(Exact, operation(_ball(a), _ball(b)))
 
 
-LONGEST_EXPONENT = 8192  # exp(-10**6) would take a million digits: such ends are left to the check of the whole point
+# exp(-10**6) would take a million digits; such ends are skipped, and the whole point is checked
+LONGEST_EXPONENT = 8192
 
 
 def _inside(op: str, end: Exact) -> Fraction | None:
-    """Make a rational of an end, on the inner side of an irrational one."""
+    """Convert an end to a rational number. An irrational end is rounded to the inner side."""
     if isinstance(end, Fraction):
         return end
     if not end.is_finite() or op in {"==", "="}:

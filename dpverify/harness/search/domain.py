@@ -1,4 +1,4 @@
-"""Points of a statement's domain: every condition met by construction where it can be, and checked where it cannot."""
+"""Points of a statement's domain: conditions are met by construction where possible, and checked otherwise."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from dpverify.symbolic.exact.numbers import EvaluationError, is_integer
 from dpverify.symbolic.exact.sums import Closure, Env
 
 BITS_PER_SYMBOL = MODE_BITS + PAYLOAD_BITS
-DEFINITION_BITS = 256  # precision in which a definition is computed
-MAX_PERMUTED = 7  # with more symbols than this their order is not searched for
+DEFINITION_BITS = 256  # precision of the computed definitions
+MAX_PERMUTED = 7  # with more symbols, the order of the symbols is not optimized
 
 Relation = Callable[[Env], bool | None]
 Region = Mapping[str, tuple[Fraction | None, Fraction | None]]
@@ -31,22 +31,22 @@ Region = Mapping[str, tuple[Fraction | None, Fraction | None]]
 
 @dataclass(frozen=True)
 class Sampler:
-    """Turns bits into points that meet a statement's domains and conditions."""
+    """Converts bits into points that meet a statement's domains and conditions."""
 
-    statement: Statement  # whose points they are
-    domains: Mapping[str, Domain]  # of the statement's symbols and of those that the check adds
-    symbols: tuple[str, ...]  # symbols that a point sets, in the order in which they get their values
-    region: Region  # ends that the search keeps within
-    solved: Mapping[str, list[Inequality]]  # conditions that give a symbol its interval, after those before it
+    statement: Statement  # the statement whose points are sampled
+    domains: Mapping[str, Domain]  # domains of the statement's symbols and of symbols that the check adds
+    symbols: tuple[str, ...]  # symbols of a point, in the order in which they get their values
+    region: Region  # bounds that the search respects
+    solved: Mapping[str, list[Inequality]]  # conditions that bound each symbol, given the symbols before it
 
     @cached_property
     def _definitions(self) -> tuple[tuple[str, frozenset[str], Closure], ...]:
-        """Name of each definition, the names that it needs, and its compiled formula."""
+        """The name of each definition, the names that it needs, and its compiled formula."""
         return tuple((name, free_names(formula), cached_closure(formula)) for name, formula in self.statement.let)
 
     @cached_property
     def _of_symbol(self) -> dict[str, tuple[tuple[str, frozenset[str], Closure], ...]]:
-        """Definitions that the interval of a symbol takes."""
+        """The definitions that the interval of each symbol needs."""
         definitions_of = {}
         for symbol, inequalities in self.solved.items():
             names = frozenset[str]().union(*(inequality.names for inequality in inequalities))
@@ -60,7 +60,7 @@ class Sampler:
 
     @cached_property
     def reads(self) -> dict[str, frozenset[str]]:
-        """Names that the interval of each symbol depends on, those of the definitions it takes among them."""
+        """The names that the interval of each symbol depends on, including those in the definitions that it needs."""
         return {
             symbol: frozenset[str]().union(
                 *(inequality.names for inequality in inequalities), *(names for _, names, _ in self._of_symbol[symbol])
@@ -74,22 +74,22 @@ class Sampler:
 
     @cached_property
     def _conditions(self) -> tuple[Relation, ...]:
-        """Conditions of the domains and of the statement, compiled."""
+        """The compiled conditions of the domains and of the statement."""
         of_domains = (condition for domain in self.domains.values() for condition in domain.constraints)
         return tuple(compile_relation(condition) for condition in (*of_domains, *self.statement.requires))
 
     @property
     def bits(self) -> int:
-        """Bits that make a point."""
+        """Number of bits that encode a point."""
         return BITS_PER_SYMBOL * len(self.symbols)
 
     def point(self, bits: Sequence[bool]) -> dict[str, Fraction] | None:
-        """Make a point of bits, all zero for the simplest; None where they lead out of the domain."""
+        """Convert bits to a point; all bits zero give the simplest point. None if the bits lead out of the domain."""
         starts = range(0, self.bits, BITS_PER_SYMBOL)
         return self.named([_number(bits[start : start + BITS_PER_SYMBOL]) for start in starts])
 
     def named(self, words: Sequence[int]) -> dict[str, Fraction] | None:
-        """Make a point of each symbol's bits as a number."""
+        """Convert one number per symbol, its bits, to a point; None if they lead out of the domain."""
         env: dict[str, Fraction] = {}
         for symbol, word in zip(self.symbols, words, strict=True):
             mode, payload = divmod(word, PAYLOADS)
@@ -100,7 +100,7 @@ class Sampler:
         return env if self.admits(env) else None
 
     def interval(self, symbol: str, env: Point) -> Interval:
-        """Where a symbol may lie by its domain, the region and the solved conditions, given those before it."""
+        """Return the interval that the domain, the region, the conditions and earlier values allow for a symbol."""
         lo, hi = self.region.get(symbol, (None, None))
         interval = Interval(lo, hi, integer=self.domains[symbol].kind == "integer")
         if interval.integer:
@@ -114,14 +114,14 @@ class Sampler:
         return interval
 
     def admits(self, point: Point) -> bool:
-        """Whether a whole point certainly meets every domain, condition and end of the region."""
+        """Return whether a complete point certainly meets every domain and condition and lies in the region."""
         for symbol, (lo, hi) in self.region.items():
             if (lo is not None and point[symbol] < lo) or (hi is not None and point[symbol] > hi):
                 return False
         return self.in_domain(point)
 
     def in_domain(self, point: Point) -> bool:
-        """Whether a whole point certainly meets every domain and condition, whatever the region."""
+        """Return whether a complete point certainly meets every domain and condition, ignoring the region."""
         if any(point[symbol].denominator != 1 for symbol in self._integers if symbol in point):
             return False
         env = _defined(point, self._definitions)
@@ -133,7 +133,7 @@ class Sampler:
 
 
 def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closure]]) -> Env:
-    """Values as compiled formulas read them, with those of the definitions that they suffice for."""
+    """Return the values that compiled formulas read, with the values of definitions that depend only on these."""
     values: Env = {name: fmpq(*value.as_integer_ratio()) for name, value in env.items()}
     for name, needed, closure in definitions:
         if needed <= values.keys():
@@ -147,7 +147,7 @@ def _defined(env: Point, definitions: Sequence[tuple[str, frozenset[str], Closur
 def make_sampler(
     statement: Statement, region: Region, also: Mapping[str, Domain], first: frozenset[str] = frozenset()
 ) -> Sampler:
-    """Plan the order of symbols in which as many conditions as possible are met by construction."""
+    """Choose the order of symbols in which as many conditions as possible are met by construction."""
     domains = {**also, **statement.domains}
     free = tuple(sorted(domains.keys() - set(statement.let_names)))
     if unknown := sorted((region.keys() | first) - set(free)):
@@ -181,14 +181,14 @@ def _definitions_rest_on(statement: Statement) -> dict[str, frozenset[str]]:
 
 
 def _base_names(names: frozenset[str], rests_on: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Free symbols that some names come down to."""
+    """Return the free symbols that some names depend on."""
     return frozenset[str]().union(*(rests_on.get(name, frozenset({name})) for name in names))
 
 
 def _best_order(
     free: tuple[str, ...], domains: Mapping[str, Domain], ways: list[dict[str, bool]], first: frozenset[str]
 ) -> tuple[str, ...]:
-    """Order in which the fewest conditions are left to chance; integers first, then by name."""
+    """Return the order in which the fewest conditions are left to chance; ties: integers first, then by name."""
     natural = tuple(sorted(free, key=lambda s: (s not in first, domains[s].kind != "integer", s)))
     head = natural[: len(first)]
     tail = natural[len(first) :]
@@ -205,7 +205,7 @@ def _best_tail(
     integers: frozenset[str],
     ways: tuple[tuple[tuple[str, bool], ...], ...],
 ) -> tuple[str, ...]:
-    """Order of the rest; kept, since the statements of a claim and their controls ask the same."""
+    """Return the best order of the remaining symbols. Cached, because a claim's statements and controls share it."""
     place = {symbol: i for i, symbol in enumerate(symbols)}
 
     def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:

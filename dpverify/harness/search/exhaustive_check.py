@@ -1,7 +1,8 @@
-"""Exact arithmetic at every point of a finite set: a proof of a formula without letters, else an argument or less.
+"""Decide a statement by exact arithmetic at every point of a finite set.
 
-A statement may also be judged by a rule that code decides, for example by comparing two formal sums or two arrays
-coefficient by coefficient, or by the size from which on such a rule holds.
+This proves a formula without letters. For other statements it is at most an argument. A statement may also be judged by
+a rule in code, which for example compares two formal sums or two arrays coefficient by coefficient, or by the size from
+which such a rule holds.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from dpverify.symbolic.exact.numbers import to_value
 
 
 def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
-    """List the conditions that do not follow from a statement's own conditions and domains, printed or amended."""
+    """List the conditions that do not follow from a statement's own conditions and domains."""
     stated = [c for domain in statement.domains.values() for c in domain.constraints] + list(statement.requires)
     conditions = {_one_way(link) for condition in stated for link in links(condition)}
     links_of = {text: [_one_way(link) for link in links(parse_relation(text))] for text in where}
@@ -80,24 +81,25 @@ NO_NUMBER = Number(float="nan")
 class ExhaustiveCheck(Check):
     """Decide a statement at every point of a finite set that meets the statement's conditions."""
 
-    # The points for a budget; those that do not meet the statement's conditions are left out and counted.
+    # The points for a budget; points that do not meet the statement's conditions are skipped and counted.
     points: Callable[[Budget], Iterable[PointLike]] = field(kw_only=True)
-    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
-    # Rule instead of two sides, for words; where a point lacks a symbol, the conditions are the rule's own business.
+    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None: the claim's formula
+    # Rule that replaces the two sides of a statement in words. If a point lacks a symbol, the rule must test the
+    # conditions on it.
     holds: Rule | None = field(default=None, kw_only=True)
-    # Why these points are the whole story, in prose: the statement is then argued; empty where they are not.
+    # Prose that explains why these points suffice; the statement is then argued. Empty if they do not suffice.
     why_sufficient: str = field(default="", kw_only=True)
-    # Conditions on which ``why_sufficient`` rests besides its points; the statement has to grant each of them.
+    # Conditions that ``why_sufficient`` assumes. The statement must grant each of them.
     where: Sequence[str] = field(default=(), kw_only=True)
-    # Faults that must be refuted; with ``holds`` at least one is needed, else one is automatic.
+    # Faults that must be refuted. With ``holds`` at least one is required; otherwise one is generated.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
-    # Weaker statements that hold at all points: needed where code decides and refutes the statement at every point.
+    # Weaker statements that hold at all points. Required if code decides and refutes the statement at every point.
     neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
     region: str = field(default="", kw_only=True)
     figures: Callable[[Context], dict[str, dict[str, list[float]]]] | None = field(default=None, kw_only=True)
 
     method: ClassVar[Method] = "exhaustive"
-    reads_conditions: ClassVar[bool] = False  # whether the points are made from the statement's own conditions
+    reads_conditions: ClassVar[bool] = False  # whether the points are built from the statement's own conditions
 
     def __post_init__(self) -> None:
         if self.holds is not None and self.lhs is not None:
@@ -106,16 +108,16 @@ class ExhaustiveCheck(Check):
             raise ValueError(f"check {self.name!r} must plant a fault: a rule that nothing breaks cannot fail.")
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there is a rule, or two sides and a relation that holds or fails at a point."""
+        """Return whether there is a rule, or two sides and a relation that is decidable at a point."""
         sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
         return self.holds is not None or (sides and statement.relation not in ORDERS)
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds; few sets of points take as much."""
+        """Return the declared core seconds, which most sets of points do not use up."""
         return {"smoke": 0.12, "standard": 1.5}.get(context.budget.name, 10.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Go through all points, then through them again for each control until it is refuted."""
+        """Decide all points, then decide them again for each control until it is refuted."""
         statement = context.statement
         if (recorded := refuted_again(context, lambda point: self._again(context, point))) is not None:
             return recorded
@@ -147,11 +149,11 @@ class ExhaustiveCheck(Check):
         )
 
     def meets_conditions(self, point: Point, statement: Statement) -> bool:
-        """Whether a point certainly meets the conditions and domains, as far as they are about its symbols."""
+        """Return whether a point certainly meets the conditions and domains on its symbols."""
         return not unmet_conditions(statement, point)
 
     def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
-        """Probe a point of a recorded counterexample, if this budget or the standard one has it."""
+        """Probe the point of a recorded counterexample if this budget or the standard budget contains it."""
         statement = context.statement
         among = (point in map(as_point, self.points(budget)) for budget in (context.budget, BUDGETS["standard"]))
         if not any(among) or not self.meets_conditions(point, statement):
@@ -161,7 +163,7 @@ class ExhaustiveCheck(Check):
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, rule: Rule | None, *, stop: bool
     ) -> Findings:
-        """Probe every point, or until the first violation."""
+        """Probe every point; stop at the first violation if ``stop`` is set."""
         findings = Findings()
         prober = Prober(statement, lhs)
         visited = 0
@@ -204,7 +206,7 @@ class ExhaustiveCheck(Check):
         return results
 
     def _changed(self, context: Context, changed: ChangedStatement) -> Findings:
-        """Go through the points with a changed statement, until it is refuted."""
+        """Decide the points for a changed statement until it is refuted."""
         rule = changed.holds or (self.holds if changed.lhs is None else None)
         statement = changed.statement(context.statement)
         return self._go_through(context, statement, changed.lhs or self.lhs, rule, stop=True)
@@ -218,47 +220,48 @@ class ExhaustiveCheck(Check):
 
 
 def _probe(prober: Prober, rule: Rule | None, point: dict[str, Fraction]) -> Probe | None:
-    """Ask the rule about a point, or decide the two sides where there is none; None where a side has no value."""
+    """Apply the rule to a point, or decide the two sides if there is no rule; None if a side has no value."""
     return prober.probe(point) if rule is None else probed_by_rule(rule, point, prober.statement)
 
 
 def probed_by_rule(rule: Rule, point: dict[str, Fraction], statement: Statement) -> Probe:
-    """Ask a rule about a point."""
+    """Apply a rule to a point."""
     outcome = rule(point, statement)
     return as_probe(point, outcome if isinstance(outcome, Outcome) else Outcome(outcome))
 
 
 def as_probe(point: dict[str, Fraction], outcome: Outcome) -> Probe:
-    """Give an outcome the form of a probe; a side that it does not have is not a number."""
+    """Convert an outcome to a probe. Missing sides become NaN."""
     lhs, rhs = (NO_NUMBER if side is None else to_number(side) for side in (outcome.lhs, outcome.rhs))
     return Probe(point, outcome.ok, lhs, rhs, 0.0, outcome.note)
 
 
 def away_from_boundaries(point: Point) -> bool:
-    """Integers from 3 on, and no number at 0 or 1."""
+    """Return whether all integers are at least 3 and all other numbers lie strictly between 0 and 1."""
     return all(value >= 3 if value.denominator == 1 else 0 < value < 1 for value in point.values())
 
 
 @dataclass(frozen=True)
 class RuleCheck(ExhaustiveCheck):
-    """An :class:`ExhaustiveCheck` that looks for a counterexample in the interior as well."""
+    """An :class:`ExhaustiveCheck` that also looks for a counterexample in the interior."""
 
-    interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)  # away from every boundary
-    about_kernel: bool = field(default=False, kw_only=True)  # whether a violation is a disagreement of our sources
+    # tests whether a point is away from every boundary
+    interior: Callable[[Point], bool] = field(default=away_from_boundaries, kw_only=True)
+    about_kernel: bool = field(default=False, kw_only=True)  # whether a violation means that our sources disagree
     seconds: float = field(default=0.1, kw_only=True)  # declared core seconds of a smoke run
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds; longer budgets look at more points."""
+        """Return the declared core seconds. Larger budgets have more points."""
         return self.seconds * {"smoke": 1.0, "standard": 10.0}.get(context.budget.name, 100.0)
 
     def result(self, **fields: Any) -> CheckResult:
-        """Make a result of this check; a violation of a rule about a kernel says nothing of the paper."""
+        """Make a result of this check. A violation of a rule about a kernel says nothing about the paper."""
         if self.about_kernel and fields["status"] == "refuted":
             fields |= {"status": "inconclusive", "kernel_disagrees": True}
         return super().result(**fields)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and add the first counterexample in the interior."""
+        """Run the base check, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
         if result.status != "refuted" or self.holds is None or result.by_certificate:
             return result
@@ -276,22 +279,22 @@ class RuleCheck(ExhaustiveCheck):
 
 
 def of_variant(printed: Rule, amended: Rule) -> Rule:
-    """Make the rule of a statement in words from two: one for what is printed, one for its correction."""
+    """Combine two rules for a statement in words: one for the printed statement, one for its correction."""
     return lambda point, statement: (amended if statement.variant == "amended" else printed)(point, statement)
 
 
 @dataclass(frozen=True)
 class OnsetCheck(RuleCheck):
-    """A :class:`RuleCheck` with a table in its message and a figure; smoke runs make neither, and look at few cells."""
+    """A :class:`RuleCheck` with a table in its message and a figure. Smoke runs omit both, and decide few points."""
 
-    table: Callable[[], str] = field(kw_only=True)  # all onsets in words
+    table: Callable[[], str] = field(kw_only=True)  # describes all onsets
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         return self.seconds * (0.2 if context.budget.name == "smoke" else 1.0)
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Do what the base does, and add the table to the message."""
+        """Run the base check, and add the table to the message."""
         if context.budget.name == "smoke":
             return RuleCheck.run_block(replace(self, figures=None), context, block)
         result = super().run_block(context, block)
@@ -299,7 +302,7 @@ class OnsetCheck(RuleCheck):
 
 
 def compare_coefficients(left: Combination, right: Combination, in_words: Callable[[Name], str]) -> Outcome:
-    """Whether all coefficients agree; the first that do not are the two sides, named by ``in_words``."""
+    """Return whether all coefficients agree; the first that differ become the sides, named by ``in_words``."""
     if (name := first_difference(left, right)) is None:
         return Outcome(True)
     lhs = left.coefficient(name)
@@ -311,7 +314,7 @@ def compare_coefficients(left: Combination, right: Combination, in_words: Callab
 def compare_arrays(
     actual: Any, expected: Any, in_words: Callable[..., str], *, rtol: float, atol: float = 0.0
 ) -> Outcome:
-    """Whether two arrays of floats agree up to rounding; ``in_words`` names an entry by its indices."""
+    """Return whether two arrays of floats agree up to rounding. ``in_words`` describes an entry by its indices."""
     bad = np.argwhere(~np.isclose(actual, expected, rtol=rtol, atol=atol))
     if not len(bad):
         return Outcome(True)

@@ -1,9 +1,9 @@
-"""Points of a domain: corners and steps uphill, which are deterministic, random points, and simplest points.
+"""Generate points of a domain: corners and steps uphill, which are deterministic, random points, and simplest points.
 
-Random search tries more points where a score is high, and shrinks a point to the simplest that has a property. A point
-is named by bits, as ``Sampler.point`` reads them. The bits of points that drive a score up come from one generator.
-Hypothesis draws the bits that are shrunk, without a database and a clock, and as booleans: into others it mixes
-constants of loaded modules, so that a seed would not fix them.
+The random search tries more points near high scores. Shrinking finds the simplest point with a property. Bits encode a
+point, as ``Sampler.point`` reads them. Our own generator draws the bits of points that drive a score up. Hypothesis
+draws the bits of points that are shrunk, without a database and a time limit. They are booleans, because Hypothesis
+mixes constants of loaded modules into other types, so that a seed would not determine them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
 """The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out."""
 MAX_CORNERS = 1024
-LONGEST = 96  # bits of the longest number that is climbed to: a ratio that grows without bound is stopped somewhere
+LONGEST = 96  # largest number of bits of a climbed value, which stops a ratio that grows without bound
 
 
 def corners(sampler: Sampler) -> Iterator[Values]:
-    """Points, at most 1024, at which every symbol is simple, at an end, next to one, or far out."""
+    """Yield up to 1024 points at which every symbol is simple, at an end, next to an end, or far out."""
     kinds = len(CORNERS)
     while kinds > 1 and kinds ** len(sampler.symbols) > MAX_CORNERS:
         kinds -= 1
@@ -55,7 +55,7 @@ def corners(sampler: Sampler) -> Iterator[Values]:
 
 
 def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
-    """At most two points with given values, the other symbols being as simple, or as large, as they can be."""
+    """Yield up to two points with given values. The other symbols are as simple, or as large, as possible."""
     for mode, payload in CORNERS[0], CORNERS[2]:
         point = dict(start)
         for symbol in sampler.symbols[len(start) :]:
@@ -68,7 +68,7 @@ def completions(sampler: Sampler, start: Values) -> Iterator[Values]:
 
 
 def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Values, steps: int) -> Values:
-    """Walk uphill, one symbol at a time. The best point reached."""
+    """Walk uphill, one symbol at a time, and return the best point reached."""
     best = start
     best_score = score(start) or 0.0
     moved = True
@@ -93,7 +93,7 @@ def _is_short(value: Fraction) -> bool:
 
 
 def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
-    """Points that differ in one symbol; and in two, so that a product or a quotient stays as it is."""
+    """Yield points that differ in one symbol, or in two so that their product or quotient stays the same."""
     for value in _neighbours(sampler.interval(symbol, point), point[symbol]):
         yield {**point, symbol: value}
     for partner in sampler.symbols:
@@ -103,7 +103,7 @@ def _moves(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
 
 
 def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
-    """Values near one, and the ends."""
+    """Yield values near a value, and the ends of the interval."""
     if interval.integer:
         n = int(value)
         below = 1 << max(0, n.bit_length() - 1)
@@ -121,12 +121,12 @@ def _neighbours(interval: Interval, value: Fraction) -> Iterator[Fraction]:
     yield from (end for end in (interval.lo, interval.hi) if end is not None)
 
 
-BEST = 8  # how many of the best points are changed
-TRIES = 10  # how many names are tried for each point that is asked for: some lead out of the domain
-NEW = 0.5  # share of the names that are new
-SMALL = 0.5  # share of the new payloads that are made small, since these are the simple values and those next to ends
+BEST = 8  # number of the best points that are changed
+TRIES = 10  # number of encodings tried per requested point, because some lead out of the domain
+NEW = 0.5  # share of the encodings that are drawn anew
+SMALL = 0.5  # share of new payloads that are made small, which gives simple values and values next to ends
 
-Words = tuple[int, ...]  # of each symbol, its bits as a number
+Words = tuple[int, ...]  # for each symbol, its bits as a number
 
 
 def drive_up(
@@ -136,7 +136,7 @@ def drive_up(
     seed: int,
     done: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Visit points of the domain, the simplest first, until there are so many, or ``done``."""
+    """Score points of the domain, the simplest first, until ``examples`` points are visited or ``done()`` is true."""
     rng = Random(seed)
     visited = 0
     words: Words = (0,) * len(sampler.symbols)
@@ -156,14 +156,14 @@ def drive_up(
 
 
 def _new(rng: Random) -> int:
-    """The bits of a symbol."""
+    """Draw the bits of a symbol."""
     mode = rng.getrandbits(MODE_BITS)
     payload = rng.getrandbits(PAYLOAD_BITS)
     return mode << PAYLOAD_BITS | (payload >> rng.randrange(PAYLOAD_BITS) if rng.random() < SMALL else payload)
 
 
 def _changed(rng: Random, words: Words) -> Words:
-    """A name with another value of one symbol, now and then of a second one, or with a payload next to its own."""
+    """Change one or two symbols of an encoding, to new bits or to adjacent ones."""
     changed = list(words)
     for _ in range(rng.choice((1, 1, 2))):
         place = rng.randrange(len(changed))
@@ -176,7 +176,7 @@ class _FoundError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
-SHORTER = 200  # most points that Hypothesis tries to make simpler; ours, ``search.search``, goes on from there
+SHORTER = 200  # largest number of points that Hypothesis tries to simplify; ``search.search`` continues from there
 
 
 def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
@@ -193,7 +193,7 @@ def _settings(examples: int, *phases: hypothesis.Phase) -> hypothesis.settings:
 
 
 def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: int, seed: int) -> Values | None:
-    """Find a point with a property, and make it as simple as Hypothesis can. The simplest point found, or None."""
+    """Find a point with a property and simplify it with Hypothesis. Return the simplest point found, or None."""
     simplest: list[Values] = []
     shorter = 0
 

@@ -1,4 +1,4 @@
-"""A counterexample at a size that somebody runs: many examples, whole epochs, privacy parameters that are in use."""
+"""Counterexamples at practical sizes: many examples, whole epochs, and privacy parameters that are in use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from dpverify.ledger.vocabulary import Domain
 from dpverify.symbolic.exact.compile import compile_relation
 from dpverify.symbolic.exact.evaluate import holds_compiled, values
 
-LETTERS: Mapping[str, Role] = {  # of letters without a role in their record: the house reads all papers so
+# roles of letters without a role in their record, with the meaning they usually have in papers
+LETTERS: Mapping[str, Role] = {
     "N": "examples",
     "n": "examples",
     "T": "steps",
@@ -27,7 +28,7 @@ LETTERS: Mapping[str, Role] = {  # of letters without a role in their record: th
     "delta": "delta",
     "epsilon": "epsilon",
 }
-CONDITIONS: Mapping[Role, tuple[str, ...]] = {  # the values of a letter with this role that are in use
+CONDITIONS: Mapping[Role, tuple[str, ...]] = {  # practical values of a letter with each role
     "examples": ("{} >= 1000", "{} <= 10**7"),
     "steps": ("{} >= 1000", "{} <= 10**9"),
     "dimension": ("{} <= 10**7",),
@@ -36,9 +37,9 @@ CONDITIONS: Mapping[Role, tuple[str, ...]] = {  # the values of a letter with th
     "rate": ("{} >= 10**(-6)", "{} <= 1/4"),
     "sigma": ("{} >= 1/2", "{} <= 100"),
 }
-SIZES: frozenset[Role] = frozenset({"examples", "steps", "epsilon"})  # a statement without any of them has no size
-EPOCHS = ("T >= N", "T <= 1000*N")  # what a run is, where both letters are there
-TRIED: Mapping[Role, tuple[Fraction, ...]] = {  # what is tried first; T is a number of epochs
+SIZES: frozenset[Role] = frozenset({"examples", "steps", "epsilon"})  # a statement without these has no size
+EPOCHS = ("T >= N", "T <= 1000*N")  # range of the steps of a run, if both letters are present
+TRIED: Mapping[Role, tuple[Fraction, ...]] = {  # values that are tried first; those of steps are numbers of epochs
     "examples": tuple(map(Fraction, (1000, 1024, 60_000, 1_000_000))),
     "steps": tuple(map(Fraction, (1, 10, 100))),
     "delta": (Fraction(1, 1000), Fraction(1, 10**6)),
@@ -46,16 +47,16 @@ TRIED: Mapping[Role, tuple[Fraction, ...]] = {  # what is tried first; T is a nu
     "rate": (Fraction(1, 1000), Fraction(1, 100)),
     "sigma": (Fraction(1), Fraction(4)),
 }
-FEW = 24  # points that are tried where nothing is drawn
-MOST_POINTS = 100  # points that are drawn
-TRIES = 300  # how often a point is made simpler
-# of the largest ratio seen that the point which is shown must keep; no more than FAR is asked
+FEW = 24  # number of points that are tried if none is drawn
+MOST_POINTS = 100  # number of points that are drawn
+TRIES = 300  # number of attempts to simplify a point
+# A simplified point must keep this share of the largest ratio; a ratio of FAR always suffices.
 SHARE = 0.5
 FAR = 2.0
 
 
 def roles_of(statement: Statement) -> dict[str, Role]:
-    """The roles of a statement's symbols: those of their records, or else of letters that always mean the same."""
+    """Return the roles of a statement's symbols, from their records or from letters with a fixed meaning."""
     roles: dict[str, Role] = {}
     for name in statement.domains:
         symbol = statement.symbols.get(name)
@@ -66,7 +67,7 @@ def roles_of(statement: Statement) -> dict[str, Role]:
 
 
 def practical_conditions(roles: Mapping[str, Role]) -> list[str]:
-    """What symbols with these roles meet at a practical size; nothing where none of them has a size."""
+    """Return the conditions of a practical size on symbols with these roles; empty if none of them has a size."""
     if SIZES.isdisjoint(roles.values()):
         return []
     conditions = [text.format(name) for name, role in roles.items() for text in CONDITIONS[role]]
@@ -76,9 +77,9 @@ def practical_conditions(roles: Mapping[str, Role]) -> list[str]:
 def practical_violation(
     statement: Statement, also: Mapping[str, Domain], seed: int, prober: Prober | None = None, *, drawn: bool = True
 ) -> Probe | None:
-    """A violation at such a size, simple and far from equality; None where none is found, or no letter has a size.
+    """Return a simple violation at a practical size, far from equality; None if there is none or no letter has a size.
 
-    Where nothing is ``drawn``, few points are tried, at usual values of all letters.
+    If ``drawn`` is false, only a few points are tried, at usual values of all letters.
     """
     conditions = practical_conditions(roles_of(statement))
     if not conditions:
@@ -100,7 +101,7 @@ def practical_violation(
 
 
 def _simplest(sampler: Sampler, prober: Prober, violations: Sequence[Probe]) -> Probe | None:
-    """The simplest of some violations that are far from equality, made simpler still."""
+    """Return the simplest violation that is far from equality, simplified further."""
     enough = min(SHARE * max(probe.ratio for probe in violations), FAR)
 
     def wanted(point: Values) -> bool:
@@ -112,19 +113,19 @@ def _simplest(sampler: Sampler, prober: Prober, violations: Sequence[Probe]) -> 
 
 
 def whole_epochs(point: Mapping[str, Fraction]) -> bool:
-    """Whether a run is a whole number of epochs, where a point says how long both are."""
+    """Return whether a run is a whole number of epochs; True if the point does not give both lengths."""
     return "T" not in point or "N" not in point or point["T"] % point["N"] == 0
 
 
 def is_practical(point: Mapping[str, Fraction], roles: Mapping[str, Role] = LETTERS) -> bool:
-    """Whether a point has a size, all its letters are such as somebody runs, and a run is of whole epochs."""
+    """Return whether a point has a size, practical values of all letters, and a whole number of epochs."""
     texts_of_conditions = practical_conditions({name: role for name, role in roles.items() if name in point})
     held = (holds_compiled(compile_relation(parse_relation(text)), values(point)) for text in texts_of_conditions)
     return bool(texts_of_conditions) and whole_epochs(point) and all(answer is True for answer in held)
 
 
 def _first(statement: Statement, also: Mapping[str, Domain], sampler: Sampler) -> Iterator[Values]:
-    """Points of whole epochs, the other letters as simple and as large as they can be."""
+    """Yield points with whole epochs at which the other letters are as simple, or as large, as possible."""
     roles = {name: role for name, role in roles_of(statement).items() if name in sampler.symbols and role in TRIED}
     names = sorted(roles, key=lambda name: (list(TRIED).index(roles[name]), name))
     first = make_sampler(statement, {}, also, frozenset(names))

@@ -1,7 +1,7 @@
-"""Search a statement's domain for a counterexample, and for the point at which it is sharpest; make points simple.
+"""Search a statement's domain for a counterexample and for its sharpest point, and simplify points.
 
-A simple point has few digits and small numbers. To simplify it, a symbol is moved alone, with another, or with all
-after it in the sampler's order, which may have to follow it.
+A simple point has few digits and small numbers. To simplify a point, one symbol is changed alone, together with another
+symbol, or together with all later symbols in the sampler's order, which may have to follow it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from dpverify.harness.search.explore import climb, corners, drive_up, shrink
 from dpverify.harness.sides import Probe, Prober
 from dpverify.ledger.results import ControlResult
 
-TRIES = 3000  # how many points are tried at most
-SIMPLER = 48  # how many of the simplest values of a symbol are tried before a point counts as simplest
-OF_TWO = 8  # how many of the simplest values of each of two symbols are tried, and of one that others follow
-# How far from a real, as a share of it, a simpler one is looked for.
+TRIES = 3000  # largest number of points that are tried
+SIMPLER = 48  # number of the simplest values of a symbol that are tried
+OF_TWO = 8  # the same for each of two symbols, and for a symbol that others follow
+# Relative distances from a real number within which a simpler number is looked for.
 ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
 
 
 def size(point: Mapping[str, Fraction]) -> tuple[int, ...]:
-    """How long a point is to write down; ties go to the smaller denominators, then to the smaller numerators."""
+    """Return the length of a point in bits. Ties go to the smaller denominators, then to the smaller numerators."""
     values = [point[symbol] for symbol in sorted(point)]
     bits = sum(complexity(v) for v in values)
     return bits, *(v.denominator for v in values), *(abs(v.numerator) for v in values)
@@ -39,10 +39,10 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
     tried: set[tuple[Fraction, ...]] = set()
 
     def moved(points: Iterable[Values]) -> bool:
-        """Go to the first of the points that is simpler and has the property."""
+        """Move to the first of the points that is simpler and has the property."""
         nonlocal best, length
         for point in points:
-            # Most moves make the point longer: its bits alone say so.
+            # Most changes make the point longer, which the number of bits already shows.
             if sum(map(complexity, point.values())) > length[0] or (shorter := size(point)) >= length:
                 continue
             if (values := tuple(point[symbol] for symbol in sampler.symbols)) in tried:
@@ -56,14 +56,14 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
                 return True
         return False
 
-    # A sum, not any: each symbol has its turn in every round, whether the one before it was moved or not.
+    # A sum instead of any(): every symbol is tried in each round, even if an earlier symbol was changed.
     while sum(moved(by_one(sampler, best, symbol)) for symbol in sampler.symbols) or moved(by_two(sampler, best)):
         pass
     return best
 
 
 def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
-    """Points in which a symbol is simpler: alone, with another moved along, and with all after it made to fit."""
+    """Yield points with a simpler symbol: changed alone, with another symbol, or with all later symbols made to fit."""
     interval = sampler.interval(symbol, point)
     value = point[symbol]
     members = _simplest_members(interval)
@@ -83,7 +83,7 @@ def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
 
 
 def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
-    """Points in which two symbols have one of their simplest values each, and all after them are made to fit."""
+    """Yield points in which two symbols have one of their simplest values, and all later symbols are made to fit."""
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):
         for value in _simplest_members(sampler.interval(first, point))[:OF_TWO]:
@@ -101,7 +101,7 @@ def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
 
 
 def _fitted(sampler: Sampler, point: Values, symbol: str, value: Fraction) -> Values | None:
-    """Set a symbol; those after it keep their values where they may, and get the simplest where not."""
+    """Set a symbol. Later symbols keep their values if possible, and otherwise get the simplest value."""
     fitted = {**point, symbol: value}
     changed = {symbol}
     for name in sampler.symbols[sampler.symbols.index(symbol) + 1 :]:
@@ -124,7 +124,7 @@ def _simplest_members(interval: Interval) -> tuple[Fraction, ...]:
 
 
 def _smaller(interval: Interval, value: Fraction) -> Iterator[Fraction]:
-    """Yield values near one that are shorter to write down, or smaller by a power of two."""
+    """Yield values near a value that are shorter, or smaller by a power of two."""
     if not interval.integer:
         for room in ROOMS:
             for end in (value * (1 + room), value * (1 - room)):
@@ -136,46 +136,46 @@ def _smaller(interval: Interval, value: Fraction) -> Iterator[Fraction]:
     yield from (value - (1 << k) for k in reversed(range(value.numerator.bit_length())))
 
 
-STARTS = 3  # how many of the sharpest points are climbed from
-MARGIN = Fraction(1, 20)  # how far inside an interval an interior point lies, as a share of its width
+STARTS = 3  # number of the sharpest points from which the search climbs
+MARGIN = Fraction(1, 20)  # distance of an interior point from the ends, as a share of the width of the interval
 INTERIOR_INTEGER = 3
-LARGEST_TRIES = 300  # how many points are tried to shorten the point of the largest ratio
-LONG = 12  # bits of a number in a counterexample from which on Hypothesis looks for another one
-NEARLY = 0.99  # share of the largest ratio that a point of few digits must keep
+LARGEST_TRIES = 300  # largest number of points that are tried to shorten the point with the largest ratio
+LONG = 12  # if a number of a counterexample has more bits, Hypothesis looks for another counterexample
+NEARLY = 0.99  # share of the largest ratio that the simplified point must keep
 
 
 @dataclass
 class Findings:
-    """What a search saw."""
+    """The results of a search."""
 
-    probes: list[Probe] = field(default_factory=list)  # points at which both sides have a value, in order
-    sampled: list[Probe] = field(default_factory=list)  # those that were drawn, for a typical slack
-    violations: list[Probe] = field(default_factory=list)  # those at which the statement is certainly false
-    undefined: int = 0  # points at which a side is not defined
-    outside: int = 0  # given points that do not meet the conditions
+    probes: list[Probe] = field(default_factory=list)  # points where both sides have a value, in order
+    sampled: list[Probe] = field(default_factory=list)  # the points that were drawn, for the typical slack
+    violations: list[Probe] = field(default_factory=list)  # the points at which the statement is certainly false
+    undefined: int = 0  # number of points at which a side is undefined
+    outside: int = 0  # number of given points that do not meet the conditions
 
     @property
     def sharpest(self) -> Probe | None:
-        """Probe with the largest ratio; the simplest of several."""
+        """The probe with the largest ratio; the simplest if there are several."""
         return next(iter(self.sharpest_first(1)), None)
 
     def sharpest_first(self, count: int) -> list[Probe]:
-        """So many probes with the largest ratios; the simplest first where several have the same."""
+        """Return the probes with the ``count`` largest ratios, the simplest first among equal ratios."""
         ratios = nlargest(count, (probe.ratio for probe in self.probes))
         among = (probe for probe in self.probes if probe.ratio >= ratios[-1])
         return sorted(among, key=lambda probe: (-probe.ratio, size(probe.point)))[:count]
 
     @property
     def undecided(self) -> int:
-        """Points at which 2048 bits did not decide."""
+        """Number of points that 2048 bits did not decide."""
         return sum(probe.holds is None for probe in self.probes)
 
     def typical_ratio(self) -> float:
-        """Median ratio over the points that were drawn (over all, where none was)."""
+        """Return the median ratio of the drawn points, or of all points if none was drawn."""
         return statistics.median(probe.ratio for probe in self.sampled or self.probes)
 
     def as_control(self, name: str, fault: str, declared: bool) -> ControlResult:
-        """Say whether the planted fault of the statement that was gone through was seen."""
+        """Return whether the search detected a planted fault, as the result of a control."""
         refuted = bool(self.violations)
         statistic = f"{len(self.probes)} points"
         return ControlResult(name=name, fault=fault, at_declared_size=declared, refuted=refuted, statistic=statistic)
@@ -184,7 +184,7 @@ class Findings:
 def search(
     sampler: Sampler, prober: Prober, begin: Iterable[Values], examples: int, seed: int, *, stop: bool = False
 ) -> Findings:
-    """Probe points to begin with, drawn points, and points uphill from the sharpest."""
+    """Probe initial points, drawn points, and points uphill from the sharpest points."""
     findings = Findings()
     visited: set[int] = set()
 
@@ -219,13 +219,13 @@ def search(
 
 
 def beginnings(sampler: Sampler, starts: Iterable[Values], examples: int) -> list[Values]:
-    """Given points of the domain, then corners, evenly thinned out where there are more than points to draw."""
+    """Return the given points of the domain, then corners, thinned out evenly if there are more than ``examples``."""
     at_corners = list(corners(sampler))
     return [*filter(sampler.in_domain, starts), *at_corners[:: max(1, -(-len(at_corners) // examples))]]
 
 
 def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
-    """Property of points that lie away from every end: integers from 3 on, reals with a margin."""
+    """Return a test for points away from every end: integers of at least 3, reals with a margin."""
 
     def interior(point: Values) -> bool:
         before: Values = {}
@@ -241,7 +241,7 @@ def interior_of(sampler: Sampler) -> Callable[[Values], bool]:
 def _well_inside(interval: Interval, value: Fraction) -> bool:
     lo, hi = interval.lo, interval.hi
     if lo is not None and hi is not None and (lo == hi or (interval.integer and hi < INTERIOR_INTEGER)):
-        return True  # there is no choice here
+        return True  # the interval leaves no choice
     if interval.integer:
         return abs(value) >= INTERIOR_INTEGER
     margin = MARGIN * (hi - lo) if lo is not None and hi is not None else MARGIN
@@ -249,7 +249,7 @@ def _well_inside(interval: Interval, value: Fraction) -> bool:
 
 
 def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> Probe | None:
-    """Largest ratio of a search, at a point of few digits: within 1% of it. None where there is no violation."""
+    """Return the violation with the largest ratio, simplified within 1% of it; None if there is no violation."""
     if not findings.violations:
         return None
     largest = max(findings.violations, key=lambda p: p.ratio)
@@ -266,7 +266,7 @@ def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> P
 def simplest_violation(
     sampler: Sampler, prober: Prober, findings: Findings, examples: int, seed: int, among: Callable[[Values], bool]
 ) -> Probe | None:
-    """Find the simplest counterexample with a property. None where no counterexample with the property was found."""
+    """Return the simplest counterexample with a property, or None if none was found."""
 
     def wanted(point: Values) -> bool:
         if not among(point):

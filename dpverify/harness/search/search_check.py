@@ -1,7 +1,7 @@
-"""The counterexample search as a check, with its control: a right side a little beyond the sharpest point found.
+"""The counterexample search as a check. Its control is a right side slightly beyond the sharpest point.
 
-``held_check`` searches for points at which our corrected bound, which is judged by itself, is above a refuted bound
-although the refuted bound is said to hold there.
+``held_check`` searches for points at which our corrected bound, which is judged by a different check, is above a
+refuted bound although the record states that the refuted bound holds there.
 """
 
 from __future__ import annotations
@@ -62,46 +62,47 @@ Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
 
 @dataclass(frozen=True)
 class Further:
-    """What was looked at beyond the points that are drawn."""
+    """The results at points beyond those that are drawn."""
 
     violations: Sequence[Probe] = ()
     controls: Sequence[ControlResult] = ()
-    window: str = ""  # which points these were, in words; nothing where there are none
+    window: str = ""  # description of these points; empty if there are none
 
 
 @dataclass(frozen=True)
 class SearchCheck(Check):
-    """Search of a statement's whole domain for a violation, decided in ball arithmetic; it never proves."""
+    """Search a statement's whole domain for a violation, decided in ball arithmetic. A search never proves."""
 
-    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None takes the claim's own formula
-    # Ends, inclusive, that the drawn points keep within; None for no end. It narrows the domain, it cannot widen it.
+    lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None: the claim's formula
+    # Bounds of the drawn points, included; None means unbounded. A region can narrow the domain, but not widen it.
     region: Mapping[str, Ends] = field(default_factory=dict, kw_only=True)
     also: Mapping[str, str] = field(default_factory=dict, kw_only=True)  # domains of symbols that only lhs needs
-    # Further conditions, such as what the statement's reading means for a symbol: "depth == floor(log2(T)) + 1".
+    # Further conditions, such as the meaning of a symbol in the statement's reading: "depth == floor(log2(T)) + 1".
     where: Sequence[str] | Callable[[Statement], Sequence[str]] = field(default=(), kw_only=True)
-    # Points that are tried first; they may leave out symbols, and those that the statement does not have do not count.
+    # Points that are tried first. They may omit symbols, and symbols that the statement does not have are ignored.
     corners: Sequence[Mapping[str, int | Fraction | str]] = field(default=(), kw_only=True)
-    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin of 5%, integers from 3
-    planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted besides the automatic fault
-    # Weaker statements that hold in the region: needed where code measures a left side that violates it at every point.
+    interior: Callable[[Point], bool] | None = field(default=None, kw_only=True)  # else: margin 5%, integers >= 3
+    planted: Sequence[Planted] = field(default=(), kw_only=True)  # must be refuted in addition to the automatic fault
+    # Weaker statements that hold in the region. Required if code measures a left side that violates the statement at
+    # every point.
     neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
-    vacuity: Vacuity | None = field(default=None, kw_only=True)  # grid on which the bound meets the trivial one
-    seconds_each: float = field(default=0.0005, kw_only=True)  # declared core seconds of one point
+    vacuity: Vacuity | None = field(default=None, kw_only=True)  # grid for comparison with the trivial bound
+    seconds_each: float = field(default=0.0005, kw_only=True)  # declared core seconds per point
 
     method: ClassVar[Method] = "search"
     divisible: ClassVar[bool] = True
 
     def can_judge(self, statement: Statement) -> bool:
-        """Whether there are two sides and a relation that holds or fails at a point."""
+        """Return whether there are two sides and a relation that is decidable at a point."""
         sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
         return sides and statement.relation not in ORDERS
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds: the search, and once more for each control."""
+        """Return the declared core seconds: those of the search, and the same again for each control."""
         return self.seconds_each * context.budget.examples * (3 + len(self.planted))
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search, shrink, and run the controls."""
+        """Search, simplify the counterexamples, and run the controls."""
         original = context.statement
         context = replace(context, statement=self._narrowed(original))
         statement = context.statement
@@ -149,7 +150,7 @@ class SearchCheck(Check):
         )
 
     def _wide_sampler(self, original: Statement, sampler: Sampler) -> Sampler:
-        """The sampler of all points at which a counterexample may lie; by default those that are drawn."""
+        """Return the sampler of all points at which a counterexample may lie; by default that of the drawn points."""
         del original
         return sampler
 
@@ -172,9 +173,9 @@ class SearchCheck(Check):
         return search(sampler, prober, begin, examples, seed, stop=stop)
 
     def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
-        """Look at a few points of ordinary sizes, where the search found nothing."""
+        """Probe a few points of ordinary sizes after a search without violations."""
         statement = self._narrowed(original)
-        if self.lhs is not None:  # what code measures takes too long at such sizes
+        if self.lhs is not None:  # a left side that code measures takes too long at such sizes
             return Further()
         probe = practical_violation(statement, self._domains(), 0, prober, drawn=False)
         sized = bool(practical_conditions(roles_of(statement)))
@@ -203,7 +204,7 @@ class SearchCheck(Check):
         return int(context.rng(block, stream).integers(1 << 62))
 
     def _corners(self, statement: Statement, sampler: Sampler) -> list[Values]:
-        """The author's corners; where one leaves symbols open, they are made as simple and as large as can be."""
+        """Return the author's corners. Symbols that a corner omits are as simple, and as large, as possible."""
         points: dict[tuple[tuple[str, Fraction], ...], Values] = {}
         samplers: dict[frozenset[str], Sampler] = {}
         symbols = sampler.symbols
@@ -244,12 +245,12 @@ class SearchCheck(Check):
         seeds = self._seed(context, 0, "smallest"), self._seed(context, 0, "interior")
         smallest = simplest_violation(sampler, prober, findings, examples, seeds[0], lambda _: True)
         interior = simplest_violation(sampler, prober, findings, examples, seeds[1], lambda p: inside(p) and away(p))
-        if interior is None and edges:  # at the ends of the domain, but where it is run
+        if interior is None and edges:  # at the ends of the domain, but not at an edge
             interior = simplest_violation(sampler, prober, findings, examples, seeds[1], away)
         largest = largest_violation(sampler, prober, findings)
         roles = roles_of(context.statement)
         practical = next((probe for probe in findings.violations if is_practical(probe.point, roles)), None)
-        if self.lhs is None:  # what code measures takes too long at such sizes
+        if self.lhs is None:  # a left side that code measures takes too long at such sizes
             wide_prober = self._prober(context, wide.statement, None)
             seed = self._seed(context, 0, "practical")
             drawn = context.budget.name != "smoke"
@@ -267,7 +268,7 @@ class SearchCheck(Check):
     def _controls(
         self, context: Context, sampler: Sampler, begin: Sequence[Values], findings: Findings, examples: int
     ) -> list[ControlResult]:
-        """Search faulty statements in the same way, each with seeds of its own, until it is refuted."""
+        """Search each faulty statement in the same way, with a different seed, until it is refuted."""
 
         def control(name: str, fault: str, faulty: Statement, lhs: LeftSide | None, declared: bool) -> ControlResult:
             seed = self._seed(context, 0, f"control {name}")
@@ -276,7 +277,8 @@ class SearchCheck(Check):
             return faulty_findings.as_control(name, fault, declared)
 
         results: list[ControlResult] = []
-        for factor in [] if findings.violations else FACTORS:  # further beyond the sharpest point, until it is seen
+        # further beyond the sharpest point, until the fault is detected
+        for factor in [] if findings.violations else FACTORS:
             sharper = sharper_statement(context.statement, findings, factor)
             if sharper is None:
                 break
@@ -304,7 +306,7 @@ def _end(end: int | Fraction | str | None) -> Fraction | None:
 
 
 def _describe(sampler: Sampler, statement: Statement) -> str:
-    """Domain of every symbol, the conditions, and the ends that the search kept within."""
+    """Describe the domain of every symbol, the conditions, and the bounds of the search."""
     parts = []
     for symbol in sorted(sampler.symbols):
         lo, hi = sampler.region.get(symbol, (None, None))
@@ -331,13 +333,13 @@ def _statistic(findings: Findings) -> str:
     return f"used up to {sharpest.ratio:.6g} at {where}"
 
 
-SECONDS = 0.005  # declared for one point: two bounds with many roots, to a few hundred bits
+SECONDS = 0.005  # declared per point: two bounds with many roots, evaluated to a few hundred bits
 
 
 def held_check(
     claim: str, corners: Sequence[Mapping[str, int | Fraction | str]], *, name: str = "below-corrected", **options: Any
 ) -> SearchCheck:
-    """Search for a point of the narrower domain at which the printed bound is below the corrected one."""
+    """Return a check that searches the narrower domain for a point where the printed bound is below the correction."""
     left_out = "what the corrected bound leaves room for; it is judged by itself"
     return SearchCheck(
         claim,
@@ -352,7 +354,10 @@ def held_check(
 
 
 def corrected_side(point: Point, statement: Statement) -> Exact:
-    """The right side of our correction, in the printed letters; where it says nothing, what is not as printed."""
+    """Return the right side of our correction in the printed letters.
+
+    If the correction's conditions fail, return an infinity that violates the printed relation.
+    """
     amended = _corrected(statement.siblings[statement.key.partition(":")[2]], tuple(statement.reading.items()))
     if amended.relation != statement.relation:
         raise ValueError(f"{statement.key}: the correction must have the printed relation, got {amended.relation}.")
@@ -363,7 +368,7 @@ def corrected_side(point: Point, statement: Statement) -> Exact:
 
 @lru_cache(maxsize=100)
 def _corrected(claim: ClaimSpec, reading: tuple[tuple[str, str], ...]) -> Statement:
-    """The correction, with the printed definitions of the letters that it does not define."""
+    """Return the correction, with the printed definitions of letters that it does not define."""
     held, amended = (claim.statement(dict(reading), variant) for variant in ("held", "amended"))
     missing = [(name, value) for name, value in held.let if name not in amended.let_names]
     return replace(amended, let=(*missing, *amended.let), domains={**held.domains, **amended.domains})

@@ -1,1 +1,1 @@
-"""Bounds on a mean over whole runs of an algorithm: exact limits from few runs, checks, and a directed search."""
+"""Bounds on a mean over whole runs of an algorithm: exact limits from few runs, checks, and a search for violations."""

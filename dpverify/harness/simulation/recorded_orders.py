@@ -1,9 +1,9 @@
-"""Orderings that a paper claims of its methods, as a recorded repetition of its experiment saw them.
+"""Orderings of methods that a paper claims, compared with a recorded repetition of its experiment.
 
-``dpverify compare --experiment`` repeats an experiment. Its recorded result has every ordering with the interval of the
-mean difference over seeds; all intervals of a data set hold together at 95%. A check compares its claim's with 0.
-It never refutes: a paper does not print all settings of its experiments, and where a repetition disagrees, the settings
-that we chose may be the cause. The claim is then "inconclusive", with the differences that were seen.
+``dpverify compare --experiment`` repeats an experiment. Its recorded result contains every ordering with a confidence
+interval of the mean difference over seeds. All intervals of a data set hold jointly at 95%. A check compares the
+intervals of its claim with 0. It never refutes: a paper does not print all settings of its experiments, so the settings
+that we chose may cause a disagreement. The claim is then "inconclusive", and the message shows the differences.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPPOSITE: Final = "the other way round"
 
 
 class RecordedExperiment(NamedTuple):
-    """A result on the page of experiments, and the digest of its tables, which binds the evidence to it."""
+    """A result on the page of experiments, and the digest of its tables, which ties the evidence to it."""
 
     command: str
     tables_sha256: str
@@ -37,7 +37,7 @@ class RecordedExperiment(NamedTuple):
 
 
 class DifferenceInterval(msgspec.Struct, frozen=True):
-    """Interval of the mean of "better" minus "other" over the seeds."""
+    """Confidence interval of the mean difference, method minus other, over the seeds."""
 
     mean: float
     low: float
@@ -45,19 +45,19 @@ class DifferenceInterval(msgspec.Struct, frozen=True):
 
     @property
     def seen(self) -> str:
-        """What the interval shows, where less is better."""
+        """Description of the difference; lower values are better."""
         if self.high < 0.0:
             return AS_CLAIMED
         return OPPOSITE if self.low > 0.0 else "no difference seen"
 
     def moved(self, mean: float) -> DifferenceInterval:
-        """The same interval about another mean."""
+        """Return the same interval around another mean."""
         shift = mean - self.mean
         return DifferenceInterval(mean, self.low + shift, self.high + shift)
 
 
 class RecordedOrder(msgspec.Struct, frozen=True):
-    """An ordering of the recorded result; further fields are left out."""
+    """An ordering of the recorded result. Further fields are ignored."""
 
     claim: str
     epsilon: float
@@ -68,7 +68,7 @@ class RecordedOrder(msgspec.Struct, frozen=True):
     noise: str = ""
 
     def words(self) -> str:
-        """Return the ordering with its interval."""
+        """Describe the ordering with its interval."""
         noise = f", noise as {self.noise}" if self.noise else ""
         mean, low, high = self.difference.mean, self.difference.low, self.difference.high
         what = f"{self.method} minus {self.other}, {self.column.replace('_', ' ')}, epsilon {self.epsilon:g}{noise}"
@@ -84,11 +84,11 @@ class RecordedOrdersCheck(Check):
     method: ClassVar[Method] = "measurement"
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds: a file is read."""
+        """Return the declared core seconds for reading a file."""
         return 0.05
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Compare every ordering with 0; one whose mean is moved to 0 must not pass."""
+        """Compare every ordering with 0. As a control, orderings that are moved to a mean of 0 must not pass."""
         del context, block
         orders: list[RecordedOrder] = []
         seeds: list[int] = []
@@ -124,7 +124,7 @@ class RecordedOrdersCheck(Check):
 
 
 def recorded(experiment: RecordedExperiment) -> dict[str, Any] | None:
-    """Return the recorded result of a command, if its tables are those that the check was written for."""
+    """Return the recorded result of a command, or None if its tables are not those that the check was written for."""
     try:
         path = bundled("reports") / "data" / "experiments.json"
     except SpecError:  # a copy of the package without its reports
@@ -140,18 +140,18 @@ def recorded(experiment: RecordedExperiment) -> dict[str, Any] | None:
 
 
 def tables_sha256(tables: Any) -> str:
-    """Return the digest of the tables of a result, however its file is laid out."""
+    """Return the digest of the tables of a result, independent of the layout of its file."""
     return hashlib.sha256(json.dumps(tables, sort_keys=True).encode()).hexdigest()
 
 
 def _orders_of(tables: Sequence[dict[str, Any]], claim: str) -> list[RecordedOrder]:
-    """Return the orderings of a claim in the tables that are about the paper's own data."""
+    """Return the orderings of a claim in the tables for the paper's own data."""
     of_paper = chain.from_iterable(table["orderings"] for table in tables if table["real"])
     return [msgspec.convert(order, RecordedOrder) for order in of_paper if order["claim"] == claim]
 
 
 def _summary(orders: Sequence[RecordedOrder]) -> str:
-    """Count what was seen, and show those that are most clearly the other way round."""
+    """Count the outcomes, and show the orderings that most clearly contradict the claim."""
     counts = Counter(order.difference.seen for order in orders)
     words = ", ".join(f"{seen} in {count}" for seen, count in sorted(counts.items()))
     against = [order for order in orders if order.difference.seen == OPPOSITE]

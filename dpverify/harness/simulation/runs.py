@@ -1,4 +1,4 @@
-"""Runs of an optimizer on one problem: what a check needs to know of the problem, a wrong optimizer, what runs say."""
+"""Runs of an optimizer on one problem: properties of the problem, faulty optimizers, and judgements of the runs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class SimulatedCase(Protocol):
 
     @property
     def name(self) -> str:
-        """Short: "ramp"."""
+        """Short name: "ramp"."""
 
     @property
     def words(self) -> str:
-        """The problem in words, for a report."""
+        """Description of the problem for a report."""
 
     @property
     def all_words(self) -> str:
-        """The same with every parameter."""
+        """Description with every parameter."""
 
     @property
     def point(self) -> Point:
@@ -39,13 +39,13 @@ CaseT = TypeVar("CaseT", bound=SimulatedCase)
 
 @dataclass(frozen=True)
 class OptimizerFault:
-    """A wrong optimizer."""
+    """A faulty optimizer."""
 
-    name: str  # short name, and the fault in words
+    name: str  # short name, and a description of the fault
     text: str
-    direction: float = 1.0  # what every step is multiplied with
-    noise: float = 1.0  # what sigma is multiplied with
-    weight: float = 1.0  # what the momentum weight is multiplied with
+    direction: float = 1.0  # factor of every step
+    noise: float = 1.0  # factor of sigma
+    weight: float = 1.0  # factor of the momentum weight
 
 
 NO_FAULT = OptimizerFault("", "")
@@ -61,31 +61,31 @@ Side: TypeAlias = Callable[[Statement, CaseT], float]  # statement and problem t
 
 @dataclass(frozen=True)
 class MeanAgainstBound:
-    """What the runs of one problem say of the bound on their mean; in units of the gradient."""
+    """Result of the runs of one problem for the bound on their mean, in units of the gradient."""
 
-    n: int  # runs
+    n: int  # number of runs
     mean: float
     limit: float  # one-sided lower confidence limit of the mean
     bound: float
 
     @property
     def refutes(self) -> bool:
-        """Whether the limit is beyond the bound."""
+        """Whether the limit exceeds the bound."""
         return self.limit > self.bound
 
     @property
     def ratio(self) -> float:
-        """The limit over the bound."""
+        """The ratio of limit to bound."""
         return self.limit / self.bound
 
     @property
     def words(self) -> str:
-        """Mean, limit and bound."""
+        """Description of mean, limit and bound."""
         return f"mean {self.mean:.4g} over {self.n} runs, lower limit {self.limit:.4g}, bound {self.bound:.4g}"
 
 
 class PlannedRuns(NamedTuple, Generic[CaseT]):
-    """Runs of one problem, right or with a fault, and how many."""
+    """Runs of one problem, correct or with a fault, and their number."""
 
     name: str
     case: CaseT
@@ -94,7 +94,7 @@ class PlannedRuns(NamedTuple, Generic[CaseT]):
 
 
 def moved(values: Sequence[float], target: float) -> list[float]:
-    """Move values in [0, 1] towards 1, or towards 0, in proportion, until their mean is the target."""
+    """Move values in [0, 1] proportionally towards 1 or 0 until their mean is the target."""
     mean = sum(values) / len(values)
     if mean < target:
         return [1.0 - (1.0 - value) * (1.0 - target) / (1.0 - mean) for value in values]
@@ -103,25 +103,27 @@ def moved(values: Sequence[float], target: float) -> list[float]:
 
 @dataclass(frozen=True)
 class RunsBoundCheck(Check, Generic[CaseT]):
-    """Hold a mean over whole runs, each the mean of a norm cut off at ``top``, against a bound, one-sided.
+    """Compare the mean of a norm over whole runs with a bound, in a one-sided test.
 
-    Cut off, it lies in [0, top] with at most the bounded expectation, so that the limit is exact whatever its law is.
+    The value of each run is cut off at ``top``. It then lies in [0, top], and its expectation does not increase, so
+    that the confidence limit is exact for every distribution.
     """
 
-    measure: Measure[CaseT] = field(kw_only=True)  # does one run
-    # What the claim allows, and the largest value that counts. Where the bound is not below it, nothing can be refuted.
+    measure: Measure[CaseT] = field(kw_only=True)  # executes one run
+    # The bound of the claim, and the largest value that counts. If the bound is not below that value, nothing can be
+    # refuted.
     bound: Side[CaseT] = field(kw_only=True)
     top: Side[CaseT] = field(kw_only=True)
-    region: str = field(kw_only=True)  # what the problems cover
+    region: str = field(kw_only=True)  # description of the range of problems
 
     method: ClassVar[Method] = "monte-carlo"
 
     def alpha(self, context: Context) -> float:
-        """Chance of a false alarm of this check."""
+        """Return the probability of a false alarm of this check."""
         return ALPHA
 
     def result(self, **fields: Any) -> CheckResult:
-        """Make a result of this check, with its level and its region."""
+        """Return a result of this check, with its level and its region."""
         return super().result(alpha=ALPHA, region=self.region, **fields)
 
     def _counterexample(self, case: CaseT, limit: float, bound: float, note: str) -> Counterexample:

@@ -1,15 +1,15 @@
-"""A bound on a mean over whole runs as a check: one-sided, with exact limits, on several problems at once.
+"""Check of a bound on a mean over whole runs: one-sided, with exact limits, on several problems at once.
 
 The limits are exact lower confidence limits for a mean from few, costly runs. The number of runs is planned.
 
-*Limit.* Let X_1, ..., X_n >= 0 be independent with mean at most p, and 0 <= c <= 1. Then the capital
-``prod (1 + c (X_i/p - 1))`` has an expectation of at most 1, and so has a mean of such products over several c. By
-Markov's inequality it reaches 1/alpha with a chance of at most alpha: the p at which it does are refuted, and the
-largest of them is a confidence limit (testing by betting; Waudby-Smith and Ramdas 2024). No law is assumed, and some
-tens of values that hardly vary give a limit close to their mean.
+*Limit.* Let X_1, ..., X_n >= 0 be independent with mean at most p, and 0 <= c <= 1. Then the capital ``prod (1 + c
+(X_i/p - 1))`` has an expectation of at most 1, and so has a mean of such products over several c. By Markov's
+inequality it reaches 1/alpha with a probability of at most alpha. All p at which it does are refuted, and the largest
+of them is a confidence limit (testing by betting; Waudby-Smith and Ramdas 2024). No distribution is assumed. A few
+dozen values with little variation give a limit close to their mean.
 
-*Power.* For X in [0, 1] with mean q and all k > 0, ``P(product < 1/a) <= a^(-k) E[(1 + c (X/p - 1))^(-k)]^n``. What is
-in the brackets is convex in X, so no law is worse than the coin with chance q.
+*Power.* For X in [0, 1] with mean q and all k > 0, ``P(product < 1/a) <= a^(-k) E[(1 + c (X/p - 1))^(-k)]^n``. The
+expression in the brackets is convex in X, so a coin with probability q is the worst distribution.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ STAKES: Final = np.array([0.9, 0.99, 0.7, 0.4, 0.1])
 WEIGHTS: Final = np.array([0.8, 0.05, 0.05, 0.05, 0.05])
 """The values of c, and their shares of the capital; the first is the best one against the excess that is declared."""
 
-NEAR: Final = float(STAKES[0])  # the declared excess, as a share of what lies between the bound and the largest value
+NEAR: Final = float(STAKES[0])  # the declared excess, as a share of the distance from the bound to the largest value
 HALVINGS: Final = 60
-POWERS: Final = np.geomspace(0.01, 30.0, 200)  # the values of k that are tried
+POWERS: Final = np.geomspace(0.01, 30.0, 200)  # values of k that are tried
 
 
 def log_capital(values: Sequence[float], mean: float) -> float:
-    """Give the logarithm of the capital at the end. Of the mean over STAKES, with WEIGHTS."""
+    """Return the logarithm of the final capital, averaged over STAKES with WEIGHTS."""
     x = np.asarray(values, dtype=np.float64)
     if not (np.isfinite(x).all() and (x >= 0.0).all()):
         raise ValueError(f"values must be finite and at least 0, got values between {x.min()} and {x.max()}.")
@@ -56,7 +56,10 @@ def log_capital(values: Sequence[float], mean: float) -> float:
 
 
 def lower_limit(values: Sequence[float], alpha: float) -> float:
-    """Largest p, to 2^-60 of the largest value and rounded down, that is refuted at alpha as the mean; 0 if none is."""
+    """Return the largest mean that is refuted at alpha, or 0 if none is.
+
+    The accuracy is 2^-60 of the largest value, rounded down.
+    """
     low = 0.0
     high = max(values)
     if high == 0.0:
@@ -74,7 +77,7 @@ def lower_limit(values: Sequence[float], alpha: float) -> float:
 class Excess(Effect):
     """A mean above a bound, for variables in [0, 1]."""
 
-    bound: float  # What the claim allows, in (0, 1). The fault is a mean at NEAR of the way from there to 1.
+    bound: float  # the bound of the claim, in (0, 1); the faulty mean is NEAR of the way from there to 1
 
     def __post_init__(self) -> None:
         if not 0.0 < self.bound < 1.0:
@@ -82,16 +85,16 @@ class Excess(Effect):
 
     @property
     def mean(self) -> float:
-        """Mean of the fault."""
+        """Faulty mean."""
         return self.bound + NEAR * (1.0 - self.bound)
 
     @property
     def text(self) -> str:
-        """The fault in words."""
+        """Description of the fault."""
         return f"a mean above the bound by {self.mean - self.bound:.3g}"
 
     def power(self, n: int, alpha: float) -> float:
-        """Lower bound of the power, for any law of this mean; with the first stake alone."""
+        """Return a lower bound of the power for any distribution with this mean, using only the first stake."""
         threshold = math.log(1.0 / (alpha * WEIGHTS[0]))
         win = math.log1p(NEAR * (1.0 / self.bound - 1.0))
         loss = math.log1p(-NEAR)
@@ -100,28 +103,29 @@ class Excess(Effect):
         return 1.0 - math.exp(min(0.0, missed))
 
 
-POWER = 0.99  # power at the declared excess; the level is shared out over the problems
-PER_BLOCK = 16  # runs of one block
+POWER = 0.99  # power at the declared excess; the problems share the level
+PER_BLOCK = 16  # number of runs of one block
 
 
 @dataclass(frozen=True)
 class RunsCheck(RunsBoundCheck[CaseT]):
-    """Refute, with the power POWER, a mean above the bound by NEAR of the room up to ``top`` on worst-case problems."""
+    """Test a bound on worst-case problems, with power POWER against an excess of NEAR of the distance to ``top``."""
 
-    cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems, by budget, from the least one on
-    faults: Sequence[tuple[OptimizerFault, str]] = field(default=(), kw_only=True)  # each with where it must fail
-    seconds_each: Callable[[CaseT], float] = field(kw_only=True)  # declared core seconds of one run on a problem
+    cases: Mapping[str, Sequence[CaseT]] = field(kw_only=True)  # problems for each budget
+    # each with the problem on which it must fail
+    faults: Sequence[tuple[OptimizerFault, str]] = field(default=(), kw_only=True)
+    seconds_each: Callable[[CaseT], float] = field(kw_only=True)  # declared core seconds of one run
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds, wrong optimizers included."""
+        """Return the declared core seconds, including those of faulty optimizers."""
         return sum(stream.n * self.seconds_each(stream.case) for stream in self._streams(context))
 
     def blocks(self, context: Context) -> int:
-        """Blocks of all problems; none where they do not fit into the budget."""
+        """Return the number of blocks of all problems, or 0 if they do not fit into the budget."""
         return 0 if self.beyond_share(context) else len(self._places(context))
 
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
-        """Do some runs on one problem. Name of the runs, and a value in [0, 1] for each: in units of ``top``."""
+        """Execute some runs on one problem. Return their name and their values, divided by ``top`` and cut off at 1."""
         stream, first = self._places(context)[block]
         rng = context.rng(first, stream.name)
         top = self.top(context.statement, stream.case)
@@ -131,14 +135,14 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         return stream.name, [value if math.isnan(value) else min(1.0, value / top) for value in values]
 
     def fold(self, sofar: dict[str, list[float]] | None, part: tuple[str, list[float]]) -> dict[str, list[float]]:
-        """Add the runs of a block to those of its problem."""
+        """Add the runs of a block to the runs of its problem."""
         runs = dict(sofar or {})
         name, values = part
         runs[name] = [*runs.get(name, []), *values]
         return runs
 
     def finish(self, context: Context, total: dict[str, list[float]] | None) -> CheckResult:
-        """Judge each problem, each wrong optimizer, and a sample moved beyond the bound by the excess."""
+        """Judge each problem, each faulty optimizer, and each sample moved beyond the bound by the excess."""
         streams = self._streams(context)
         own_streams = [stream for stream in streams if stream.fault is NO_FAULT]
         if not own_streams:
@@ -183,11 +187,11 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         )
 
     def result(self, **fields: Any) -> CheckResult:
-        """Make a result of this check, with its power."""
+        """Return a result of this check, with its power."""
         return super().result(power=POWER, **fields)
 
     def _streams(self, context: Context) -> list[PlannedRuns[CaseT]]:
-        """Problems on which the bound can be beaten at all, then the wrong optimizers."""
+        """Return the runs of problems whose bound is below ``top``, then those of faulty optimizers."""
         statement = context.statement
         streams = [
             PlannedRuns(case.name, case, NO_FAULT, self._runs(context, case))
@@ -220,7 +224,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         return MeanAgainstBound(len(values), top * mean, top * limit, self.bound(context.statement, stream.case))
 
     def _seen(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> str:
-        """Say from which mean on runs that spread like these would have been refuted."""
+        """Describe the excess from which runs with this spread would have been refuted."""
         verdict = self._judge(context, stream, values)
         if verdict.refutes:
             return ""
@@ -249,7 +253,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         )
 
     def _at_bound(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
-        """Judge the same runs, moved to a mean that is equal to the bound."""
+        """Judge the same runs, moved to a mean equal to the bound."""
         bound = self.bound(context.statement, stream.case)
         verdict = self._judge(context, stream, moved(values, bound / self.top(context.statement, stream.case)))
         words = f"the runs moved to the mean {bound:.4g}, on {stream.case.name}"
@@ -257,5 +261,5 @@ class RunsCheck(RunsBoundCheck[CaseT]):
 
 
 def _counted(left: int) -> str:
-    """Say how many runs left the region of their problem's constants."""
+    """Describe how many runs left the region in which their problem has its constants."""
     return f", {left} left the region of its constants and count as 0" if left else ""

@@ -1,4 +1,4 @@
-"""A directed search for a problem and sizes on which a bound is false, and a fresh confirmation of the best."""
+"""Search for a problem and sizes at which a bound is false, and confirm the best candidate with fresh runs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from dpverify.harness.simulation.runs_check import lower_limit
 from dpverify.ledger.results import CheckResult, ControlResult
 from dpverify.ledger.statements import Statement
 
-SHRUNK = 2.0  # the declared size: where half the bound would be false, the search must find a problem that shows it
+SHRUNK = 2.0  # declared size: the search must find a problem that refutes the bound divided by this
 CONFIRMED = 70  # fresh runs of the best problem
-# problems that each generation keeps, and how many it makes of each
+# number of problems that each generation keeps, and number of new problems made from each
 ELITE = 6
 CHILDREN = 4
-SPREAD = 0.25  # how far a child strays from its parent, in parts of each range
+SPREAD = 0.25  # standard deviation of a new problem's moves, as a share of each range
 
 
 class Effort(NamedTuple):
-    """How long is searched: problems of the first generation, and generations after it; none: not at all."""
+    """Size of the search: number of problems in the first generation, and number of further generations."""
 
     first: int
     generations: int
 
     @property
     def runs(self) -> int:
-        """Runs of the search, without the confirmation."""
+        """Number of runs of the search, without the confirmation."""
         return self.first + ELITE * CHILDREN * self.generations
 
 
@@ -56,11 +56,11 @@ class Family(Protocol[MadeT_co]):
         """Number of coordinates of a place."""
 
     def case(self, place: Sequence[float]) -> MadeT_co:
-        """Make the problem at a place."""
+        """Return the problem at a place."""
 
 
 class Found(NamedTuple):
-    """A problem, and its mean gradient over the bound in one run."""
+    """A place, and the ratio of the mean gradient of its problem to the bound in one run."""
 
     ratio: float
     place: tuple[float, ...]
@@ -68,24 +68,27 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchRunsCheck(RunsBoundCheck[CaseT]):
-    """Find the problem with the largest gradient over the bound; fresh seeds test it, so that search costs no alpha."""
+    """Find the problem with the largest ratio of gradient to bound, and test it.
+
+    The test uses fresh seeds, so that the search does not increase alpha.
+    """
 
     family: Family[CaseT] = field(kw_only=True)  # the problems
-    effort: Mapping[str, Effort] = field(kw_only=True)  # by budget
-    # declared core seconds of a run of the search, on average; runs of the confirmation may take thrice that
+    effort: Mapping[str, Effort] = field(kw_only=True)  # for each budget
+    # declared core seconds of a run of the search, on average; runs of the confirmation may take three times as long
     seconds_each: float = field(kw_only=True)
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds, confirmation and wrong optimizer included."""
+        """Return the declared core seconds, including confirmation and faulty optimizer."""
         effort = self.effort[context.budget.name]
         return self.seconds_each * (effort.runs + 3 * 2 * CONFIRMED)
 
     def blocks(self, context: Context) -> int:
-        """One; none where it does not fit into the budget."""
+        """Return 1, or 0 if the check does not fit into the budget."""
         return 0 if self.beyond_share(context) else 1
 
     def run_block(self, context: Context, block: int) -> CheckResult:
-        """Search, confirm, and plant the faults."""
+        """Search, confirm the best problem, and test the planted faults."""
         statement = context.statement
         best, widest = self._search(context, context.rng(block, "search"))
         values = self._runs(statement, best, NO_FAULT, context.rng(block, "confirmation"))
@@ -133,7 +136,7 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         )
 
     def _search(self, context: Context, rng: Generator) -> tuple[CaseT, CaseT]:
-        """Give the problem with the largest ratio, and the one whose bound is lowest against its largest gradient."""
+        """Return the problem with the largest ratio, and the problem with the lowest bound relative to ``top``."""
         statement = context.statement
         effort = self.effort[context.budget.name]
         size = self.family.parameters

@@ -1,4 +1,4 @@
-"""Exponents of a rate from simulation, with intervals, beside those of a bound: a check that never refutes."""
+"""Compare exponents of a rate from simulation, with intervals, with those of a bound. This check never refutes."""
 
 from __future__ import annotations
 
@@ -13,52 +13,55 @@ from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.kernels.typing import Vector
 from dpverify.ledger.results import CheckResult, ControlResult, Method
 
-LEVEL = 0.99  # of every interval
+LEVEL = 0.99  # confidence level of every interval
 
 
 def slopes(logs: Vector, along: Vector) -> Vector:
-    """Fit a line to each row. Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...)."""
+    """Return the slope of a line fitted to each row.
+
+    Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...).
+    """
     x = along - along.mean()
     slope: Vector = (logs * x).sum(axis=-1) / (x * x).sum()
     return slope
 
 
 def interval(values: Vector) -> tuple[float, float, float]:
-    """Mean of independent values with Student's t interval. Shapes: ``values`` (n,), returns (float, float, float)."""
+    """Return the mean and Student's t interval. Shapes: ``values`` (n,), returns (float, float, float)."""
     middle = float(values.mean())
     reach = float(special.stdtrit(len(values) - 1, 0.5 + LEVEL / 2) * values.std(ddof=1) / np.sqrt(len(values)))
     return middle, middle - reach, middle + reach
 
 
-ROUNDING = 1e-9  # Runs that never leave their slope give intervals without width.
-OF = ("examples", "dimension", "epsilon")  # what exponents are of
+ROUNDING = 1e-9  # Runs with equal slopes give intervals without width.
+OF = ("examples", "dimension", "epsilon")  # quantities whose exponents are fitted
 
 
 class RunSize(Protocol):
-    """Where a theorem is simulated, with its bound and its rate there."""
+    """Size at which a theorem is simulated."""
 
     @property
     def examples(self) -> int:
-        """N."""
+        """Number of examples N."""
 
     @property
     def dimension(self) -> int:
-        """D."""
+        """Dimension d."""
 
     @property
     def epsilon(self) -> float:
-        """Privacy asked for."""
+        """Requested privacy parameter epsilon."""
 
 
 SizeT = TypeVar("SizeT", bound=RunSize)
-Sweeps = Mapping[str, Sequence[SizeT]]  # for each of ``Simulated.names`` the sizes
+Sweeps = Mapping[str, Sequence[SizeT]]  # sizes for each of ``Simulated.names``
 
 
 @dataclass(frozen=True)
 class FittedExponent:
-    """The power of one symbol, fitted to runs."""
+    """Exponent of one symbol, fitted to runs."""
 
-    middle: float  # mean over the replications of the least-squares slope, and its t interval
+    middle: float  # mean of the least-squares slopes of the replications, with its t interval
     low: float
     high: float
     bound: float  # slopes of the corrected bound and of the rate over the same sizes
@@ -67,56 +70,62 @@ class FittedExponent:
 
 @dataclass(frozen=True)
 class Simulated(Generic[SizeT]):
-    """A theorem at a size: its runs, and what they are held against; all in units of G."""
+    """A theorem at a size: its runs, and the bounds they are compared with. All values are in units of G."""
 
-    measure: Callable[[SizeT, int], float]  # mean gradient of a run of this seed
-    seconds: Callable[[SizeT], float]  # declared core seconds of one
+    measure: Callable[[SizeT, int], float]  # mean gradient of a run with this seed
+    seconds: Callable[[SizeT], float]  # declared core seconds of one run
     steps: Callable[[SizeT], int]
-    bound: Callable[[SizeT], float]  # corrected
-    printed: Callable[[SizeT], float] | None  # None where no constant is printed
-    unit: Callable[[SizeT], float]  # the rate that is claimed, and its name
+    bound: Callable[[SizeT], float]  # corrected bound
+    printed: Callable[[SizeT], float] | None  # None if no constant is printed
+    unit: Callable[[SizeT], float]  # the claimed rate, and its name
     unit_name: str
-    rate: Mapping[str, float]  # its exponents without logarithms
-    words: Callable[[Sweeps[SizeT], Mapping[str, Vector]], str]  # more for the message, from sizes and gradients
+    rate: Mapping[str, float]  # exponents of the rate without logarithms
+    words: Callable[[Sweeps[SizeT], Mapping[str, Vector]], str]  # text added to the message, from sizes and gradients
     region: Callable[[Sweeps[SizeT]], str]
     fixed: Callable[[Sweeps[SizeT]], dict[str, list[float]]]  # columns of the figure's parameters
     figure: str
     leaves_out: str
-    names: tuple[str, str, str] = ("N", "d", "epsilon")  # letters of OF
+    names: tuple[str, str, str] = ("N", "d", "epsilon")  # letters of the quantities in OF
 
 
 @dataclass(frozen=True)
 class SlopesCheck(Check, Generic[SizeT]):
-    """Read exponents of the mean gradient in N, d and epsilon from runs."""
+    """Estimate exponents of the mean gradient in N, d and epsilon from runs."""
 
-    # One-sided, and never a refutation: an O~ hides constants and logarithms. Where an interval's upper end is below
-    # the corrected bound's slope over the same sizes plus ``room``, the gradient falls as the bound does; else it is
-    # inconclusive.
+    # The test is one-sided and never refutes, because O~ hides constants and logarithms. An exponent passes if the
+    # upper end of its interval is below the slope of the corrected bound over the same sizes plus ``room``. Otherwise
+    # the result is inconclusive.
 
     runs: Simulated[SizeT] = field(kw_only=True)
-    sweeps: Mapping[str, Sweeps[SizeT]] = field(kw_only=True)  # by budget
-    replications: Mapping[str, int] = field(kw_only=True)  # runs of each size, by budget
-    room: float = field(kw_only=True)  # difference of exponents that must be seen
+    sweeps: Mapping[str, Sweeps[SizeT]] = field(kw_only=True)  # for each budget
+    replications: Mapping[str, int] = field(kw_only=True)  # runs of each size, for each budget
+    room: float = field(kw_only=True)  # difference of exponents that must be detected
 
     method: ClassVar[Method] = "measurement"
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds."""
+        """Return the declared core seconds."""
         runs = self.replications[context.budget.name]
         return sum(runs * self.runs.seconds(size) for _, size in self._places(context))
 
     def blocks(self, context: Context) -> int:
-        """One for each size; none where they do not fit into the budget."""
+        """Return the number of sizes, or 0 if their runs do not fit into the budget."""
         return 0 if self.beyond_share(context) else len(self._places(context))
 
     def run_block(self, context: Context, block: int) -> tuple[str, list[float]]:
-        """Do all runs of one size. What the size belongs to, and the mean gradient of each run."""
+        """Execute all runs of one size.
+
+        Return the symbol that the size belongs to, and the mean gradient of each run.
+        """
         name, size = self._places(context)[block]
         seeds = context.rng(block).integers(1 << 62, size=self.replications[context.budget.name]).tolist()
         return name, [self.runs.measure(size, seed) for seed in seeds]
 
     def finish(self, context: Context, total: list[tuple[str, list[float]]] | None) -> CheckResult:
-        """Fit, test, and plant faults in the fits: "not refuted" where all exponents pass, else "inconclusive"."""
+        """Fit and test the exponents, and plant faults.
+
+        The status is "not refuted" if all pass, else "inconclusive".
+        """
         sweeps = self.sweeps[context.budget.name]
         if total is None:
             return self._result(status="inconclusive", message=self.beyond_share(context))
@@ -170,11 +179,11 @@ class SlopesCheck(Check, Generic[SizeT]):
         return FittedExponent(*interval(rows), float(bound), float(unit))
 
     def _passes(self, high: float, bound: float) -> bool:
-        """Whether the end of an interval lies below what is tested, by more than rounding."""
+        """Return whether the upper end of an interval is below the tested value by more than rounding."""
         return high < bound + self.room - ROUNDING
 
     def _planted(self, name: str, rows: Vector, bound: float) -> ControlResult:
-        """Move the exponents to what is tested; they must not pass."""
+        """Move the exponents to the tested value, where they must not pass."""
         moved = rows - rows.mean() + bound + self.room
         return ControlResult(
             name=f"a slow decay in {name}",
@@ -186,7 +195,7 @@ class SlopesCheck(Check, Generic[SizeT]):
     def _columns(
         self, sweeps: Sweeps[SizeT], values_of: Mapping[str, Vector], fits: Mapping[str, FittedExponent]
     ) -> dict[str, list[float]]:
-        """Columns of the figure: means over N with intervals, both bounds, and the table of exponents."""
+        """Return the columns of the figure: means over N with intervals, both bounds, and the exponents."""
         runs = self.runs
         first = runs.names[0]
         sizes = sweeps[first]

@@ -1,1 +1,1 @@
-"""Plans, exact tests and laws of trajectories: what a simulation may conclude."""
+"""Plans, exact tests and laws of trajectories: the conclusions that a simulation allows."""

@@ -1,6 +1,6 @@
 """The smallest fault that a Monte-Carlo check must detect, and the sample size for it, fixed before sampling.
 
-The sample size follows from the tails of a variable, which also give a confidence limit for its mean.
+The sample size follows from bounds on the tails of a variable, which also give a confidence limit for its mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from dpverify.harness.statistics.exact_tests import opposite_signs_limit
 
 @dataclass(frozen=True)
 class SubGaussian:
-    """Tails no heavier than a Gaussian's, as of ||N(0, S)|| with ``scale`` the root of S's largest eigenvalue."""
+    """Tails no heavier than Gaussian tails.
+
+    For ||N(0, S)||, ``scale`` is the square root of the largest eigenvalue of S.
+    """
 
     scale: float  # s with ``E exp(a (X - E X)) <= exp(a**2 s**2 / 2)`` for all a; in units of X, above 0
 
@@ -28,19 +31,19 @@ class SubGaussian:
             raise ValueError(f"scale must be finite and above 0, got scale={self.scale}.")
 
     def radius(self, n: int, variance: float, alpha: float) -> float:
-        """One-sided radius at alpha, ``scale * sqrt(2 log(1/alpha) / n)``; the sample variance is not used."""
+        """Return the one-sided radius ``scale * sqrt(2 log(1/alpha) / n)``; the sample variance is not used."""
         return self.scale * math.sqrt(2.0 * math.log(1.0 / alpha) / n)
 
     def worst_radius(self, n: int, alpha: float) -> float:
-        """Radius at the largest sample variance there can be; known before the sample is drawn."""
+        """Return the radius at the largest possible sample variance, which is known before sampling."""
         return self.radius(n, 0.0, alpha)
 
-    deviation = worst_radius  # how far the sample mean strays on one side, except with probability alpha
+    deviation = worst_radius  # one-sided deviation of the sample mean, exceeded with probability at most alpha
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """Values in an interval; the limit is the empirical Bernstein bound of Maurer and Pontil (2009, theorem 4)."""
+    """Values in an interval. The limit is the empirical Bernstein bound of Maurer and Pontil (2009, theorem 4)."""
 
     lo: float  # ends of the interval, in units of the variable
     hi: float
@@ -50,10 +53,10 @@ class Bounded:
             raise ValueError(f"lo and hi must be finite with lo < hi, got lo={self.lo}, hi={self.hi}.")
 
     def radius(self, n: int, variance: float, alpha: float) -> float:
-        """How far the sample mean may lie on one side of the mean, except with probability alpha.
+        """Return the one-sided distance between sample mean and mean that is exceeded with probability at most alpha.
 
-        ``sqrt(2 variance log(2/alpha) / n) + 7 (hi - lo) log(2/alpha) / (3 (n - 1))``, with the sample variance of
-        divisor ``n - 1``; infinite for n < 2.
+        It is ``sqrt(2 variance log(2/alpha) / n) + 7 (hi - lo) log(2/alpha) / (3 (n - 1))``, with the sample variance
+        of divisor ``n - 1``; infinite for n < 2.
         """
         if n < 2:
             return math.inf
@@ -61,12 +64,12 @@ class Bounded:
         return math.sqrt(2.0 * variance * log_term / n) + 7.0 * (self.hi - self.lo) * log_term / (3.0 * (n - 1))
 
     def worst_radius(self, n: int, alpha: float) -> float:
-        """Radius at the largest sample variance there can be; known before the sample is drawn."""
+        """Return the radius at the largest possible sample variance, which is known before sampling."""
         largest = (self.hi - self.lo) ** 2 / 4.0 * n / max(1, n - 1)
         return self.radius(n, largest, alpha)
 
     def deviation(self, n: int, beta: float) -> float:
-        """How far the sample mean strays on one side, except with probability beta (Hoeffding's inequality)."""
+        """Return the one-sided deviation exceeded with probability at most beta (Hoeffding's inequality)."""
         return (self.hi - self.lo) * math.sqrt(math.log(1.0 / beta) / (2.0 * n))
 
 
@@ -74,7 +77,7 @@ Tail = SubGaussian | Bounded
 
 
 def proportion_limits(successes: int, n: int, alpha: float) -> tuple[float, float]:
-    """Clopper-Pearson limits of a probability, each of which is wrong in at most a share alpha of all samples."""
+    """Return Clopper-Pearson limits of a probability; each is wrong in at most a share alpha of all samples."""
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"successes must lie in 0..n and n be at least 1, got successes={successes}, n={n}.")
     lower = 0.0 if successes == 0 else float(special.betaincinv(successes, n - successes + 1, alpha))
@@ -82,8 +85,8 @@ def proportion_limits(successes: int, n: int, alpha: float) -> tuple[float, floa
     return lower, upper
 
 
-SECONDS_PER_FLOAT = 1e-7  # core seconds that drawing a float and summing it up takes, roughly
-LARGEST_SAMPLE = 10**12  # no plan asks for more replications; an effect that would is refused
+SECONDS_PER_FLOAT = 1e-7  # approximate core seconds for drawing and summing a float
+LARGEST_SAMPLE = 10**12  # largest number of replications; an effect that needs more is refused
 
 
 class Effect(Protocol):
@@ -91,24 +94,24 @@ class Effect(Protocol):
 
     @property
     def text(self) -> str:
-        """The fault in words: "all standard deviations 1.02 times too large"."""
+        """Description of the fault: "all standard deviations 1.02 times too large"."""
 
     @property
     def values(self) -> int:
-        """Floats that one replication takes."""
+        """Number of floats of one replication."""
         return 1
 
     @property
     def seconds(self) -> float:
-        """Core seconds that one replication takes, roughly, where the plan does not say."""
+        """Approximate core seconds of one replication, used if the plan does not declare them."""
         return SECONDS_PER_FLOAT * self.values
 
     def power(self, n: int, alpha: float) -> float:
-        """Chance (or a lower bound of it) that n replications refute the fault at level alpha."""
+        """Return the probability, or a lower bound of it, that n replications refute the fault at level alpha."""
 
 
 def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
-    """Smallest number of replications with the wanted power."""
+    """Return the smallest number of replications with the requested power."""
     high = 1
     while effect.power(high, alpha) < power:
         high *= 2
@@ -127,17 +130,17 @@ def smallest_sample(effect: Effect, alpha: float, power: float) -> int:
 
 
 def scale_power(ratio: float, dof: float, alpha: float) -> float:
-    """Exact power of the two-sided chi-square test against standard deviations ``ratio`` times too large."""
+    """Return the exact power of the two-sided chi-square test against standard deviations ``ratio`` times too large."""
     above = chi_square.upper_tail(chi_square.upper_quantile(alpha / 2.0, dof) / ratio**2, dof)
     below = chi_square.lower_tail(chi_square.lower_quantile(alpha / 2.0, dof) / ratio**2, dof)
     return above + below
 
 
 def correlation_power(correlation: float, length: float, alpha: float) -> float:
-    """Lower bound of the power of the pair test against two correlated rows.
+    """Return a lower bound of the power of the pair test against two correlated rows.
 
-    With correlation r the score is ``r ||w_i|| + sqrt(1 - r**2) Z``. Its power is at least the chance that ``||w_i||``
-    is not short times the chance that Z carries the score over the threshold even so.
+    With correlation r the score is ``r ||w_i|| + sqrt(1 - r**2) Z``. The power is at least the probability that
+    ``||w_i||`` is not short, times the probability that the score of such a row exceeds the threshold.
     """
     r = abs(correlation)
     threshold = -float(special.ndtri(alpha / 2.0))
@@ -150,7 +153,10 @@ def correlation_power(correlation: float, length: float, alpha: float) -> float:
 
 
 def opposite_signs_power(correlation: float, length: int, alpha: float) -> float:
-    """Exact power against rows with correlation r: opposite signs have probability ``arccos(r) / pi`` (Sheppard)."""
+    """Return the exact power against rows with correlation r.
+
+    Opposite signs have probability ``arccos(r) / pi`` (Sheppard).
+    """
     limit = opposite_signs_limit(length, alpha)
     if limit < 0:
         return 0.0
@@ -163,8 +169,8 @@ class MeanEffect(Effect):
     """A mean moved by ``shift``, for :class:`MeanLaw` and :class:`MeanBound`."""
 
     shift: float  # size of the fault, in units of the statistic, above 0
-    tail: Tail  # what is known of the statistic's tails
-    values: int = 1  # floats that one replication takes
+    tail: Tail  # bound on the tails of the statistic
+    values: int = 1  # floats of one replication
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.shift) and self.shift > 0):
@@ -172,11 +178,11 @@ class MeanEffect(Effect):
 
     @property
     def text(self) -> str:
-        """The fault in words."""
+        """Description of the fault."""
         return f"a mean off by {self.shift:.6g}"
 
     def power(self, n: int, alpha: float) -> float:
-        """Lower bound of the power: the shift must cover the radius and the sample mean's own deviation."""
+        """Return a lower bound of the power: the shift must cover the radius and the deviation of the sample mean."""
         room = self.shift - self.tail.worst_radius(n, alpha / 2.0)
         if room <= 0.0:
             return 0.0
@@ -198,11 +204,11 @@ class ProportionEffect(Effect):
 
     @property
     def text(self) -> str:
-        """The fault in words."""
+        """Description of the fault."""
         return f"a probability of {self.null + self.shift:.6g} where at most {self.null:.6g} is claimed"
 
     def power(self, n: int, alpha: float) -> float:
-        """Power of the exact binomial test, exactly."""
+        """Return the exact power of the exact binomial test."""
         if self.null == 0.0:
             needed = 1
         else:
@@ -215,27 +221,28 @@ class ProportionEffect(Effect):
 
 
 def _largest_error(covered: Callable[[float], bool]) -> float:
-    """Smallest beta (to a factor of 1.1) that is covered; 1 where none is."""
+    """Return the smallest beta (up to a factor of 1.1) that is covered, or 1 if none is."""
     beta = 1.0
     while beta > 1e-12 and covered(beta / 1.1):
         beta /= 1.1
     return beta
 
 
-FLOATS_PER_BLOCK = 1 << 22  # floats of one replication block: 32 MB, whatever n is
+FLOATS_PER_BLOCK = 1 << 22  # floats of one block of replications: 32 MB for any n
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a Monte-Carlo check will be run.
+    """Plan of a Monte-Carlo check.
 
-    At the power 0.9999, for 1.4 times the replications of 0.99, one control of the declared size in 10,000 is missed.
+    The power 0.9999 takes 1.4 times the replications of 0.99. With it, one control of the declared size in 10,000 is
+    missed.
     """
 
-    effect: Effect  # the smallest fault that must be seen
-    alpha: float = 1e-6  # chance of refuting a true statement
-    power: float = 0.9999  # chance of seeing the effect, at least 0.99
-    # Core seconds of one replication. Declared and not measured: what is drawn must not depend on the clock.
+    effect: Effect  # the smallest fault that must be detected
+    alpha: float = 1e-6  # probability of refuting a true statement
+    power: float = 0.9999  # probability of detecting the effect, at least 0.99
+    # Core seconds of one replication. They are declared, not measured, because the sample must not depend on the clock.
     seconds_each: float | None = None
     block: int | None = None  # replications of one block; by default as many as fit in 32 MB
 
@@ -251,17 +258,17 @@ class Plan:
 
     @cached_property
     def n(self) -> int:
-        """Replications, from the effect, alpha and the power."""
+        """Number of replications, computed from the effect, alpha and the power."""
         return smallest_sample(self.effect, self.alpha, self.power)
 
     @cached_property
     def reached_power(self) -> float:
-        """Power that n replications have (a lower bound where the exact value is not known)."""
+        """Power with n replications, or a lower bound if the exact value is not known."""
         return self.effect.power(self.n, self.alpha)
 
     @cached_property
     def block_size(self) -> int:
-        """Replications of one block."""
+        """Number of replications of one block."""
         return min(self.n, self.block or max(1, FLOATS_PER_BLOCK // self.effect.values))
 
     @property
@@ -270,9 +277,9 @@ class Plan:
         return -(-self.n // self.block_size)
 
     def size_of(self, block: int) -> int:
-        """Replications of one block, counted from 0; the last may be smaller."""
+        """Return the number of replications of a block, counted from 0. The last block may be smaller."""
         return min(self.block_size, self.n - block * self.block_size)
 
     def seconds(self, runs: int) -> float:
-        """Core seconds the plan is declared to take where the sample is drawn so often: once, and once per control."""
+        """Return the declared core seconds if the sample is drawn ``runs`` times: once, and once per control."""
         return (self.seconds_each or self.effect.seconds) * self.n * runs

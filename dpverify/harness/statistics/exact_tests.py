@@ -1,4 +1,4 @@
-"""Tests with an exact null law, of sufficient statistics; several at once share alpha by Bonferroni's inequality."""
+"""Tests of sufficient statistics with an exact null law. Comparisons share alpha by Bonferroni's inequality."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from dpverify.harness.statistics.pieces import Floats
 
 @dataclass(frozen=True)
 class TestOutcome:
-    """What one exact test found."""
+    """The result of one exact test."""
 
     __test__ = False  # the name begins with "Test"; it is not a pytest class
 
-    name: str  # what was tested: "row scale"
-    p_value: float  # smallest alpha at which this test would refute, corrected for the number of its own comparisons
-    refuted: bool  # whether the null is refuted at the alpha it was given
-    detail: str  # the most extreme statistic, in words and numbers
+    name: str  # what is tested: "row scale"
+    p_value: float  # smallest alpha at which this test would refute, corrected for its number of comparisons
+    refuted: bool  # whether the null hypothesis is refuted at the given alpha
+    detail: str  # description of the most extreme statistic
 
 
 def index_label(index: int) -> str:
-    """Name a statistic by its place, counted from 1."""
+    """Return the name of a statistic at a place, counted from 1."""
     return f"index {index + 1}"
 
 
 def scale_test(
     name: str, sums_of_squares: Floats, dof: float, alpha: float, label: Callable[[int], str] = index_label
 ) -> TestOutcome:
-    """Test that each sum, of ``dof`` squared standard normals under the null, is chi-square; they may be dependent."""
+    """Test that each sum of ``dof`` squares is chi-square, as for standard normals. The sums may be dependent."""
     if sums_of_squares.size == 0:
         raise ValueError(f"{name}: sums_of_squares must not be empty.")
     tails = [min(chi_square.lower_tail(s, dof), chi_square.upper_tail(s, dof)) for s in sums_of_squares.tolist()]
@@ -46,7 +46,7 @@ def scale_test(
 
 
 def normal_test(name: str, scores: Floats, alpha: float, label: Callable[[int], str] = index_label) -> TestOutcome:
-    """Test that each score is standard normal, in both directions. Names the most extreme score."""
+    """Test in both directions that each score is standard normal. The detail names the most extreme score."""
     if scores.size == 0:
         raise ValueError(f"{name}: scores must not be empty.")
     worst = int(np.argmax(np.abs(scores)))
@@ -56,20 +56,20 @@ def normal_test(name: str, scores: Floats, alpha: float, label: Callable[[int], 
 
 
 def pair_scores(gram: Floats) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
-    """Scores of all pairs of rows, exactly N(0, 1) each where the rows are iid standard normal vectors.
+    """Return scores of all pairs of rows, and their rows i < j. Each score is N(0, 1) if rows are iid standard normal.
 
-    For such rows ``<w_i, w_j> / ||w_i||`` is a projection of w_j on a direction that does not depend on it, hence
-    N(0, 1) whatever the length of the rows. Returns one score per pair, and the rows i < j of each.
+    For such rows ``<w_i, w_j> / ||w_i||`` is a projection of w_j on an independent direction, hence N(0, 1) for any
+    length of the rows.
     """
     first, second = np.triu_indices(gram.shape[0], k=1)
     lengths = np.sqrt(np.diag(gram))[first]
-    # A row of zeros has inner product 0 with all others: its score is 0, and its own length gives it away.
+    # A row of zeros has inner product 0 with all other rows. Its score is 0, and the test of its length detects it.
     scores: Floats = gram[first, second] / np.where(lengths > 0.0, lengths, np.inf)
     return scores, first.astype(np.int64), second.astype(np.int64)
 
 
 def opposite_signs_limit(values: int, alpha: float) -> int:
-    """Largest k with ``2 P(at most k of values) <= alpha``, binomial for independent rows; -1 where there is none."""
+    """Return the largest k with ``2 P(at most k of values) <= alpha`` for independent rows, or -1 if there is none."""
     if 2.0 * special.bdtr(0, values, 0.5) > alpha:
         return -1
     limit = int(special.bdtrik(alpha / 2.0, values, 0.5))
@@ -83,7 +83,7 @@ def opposite_signs_limit(values: int, alpha: float) -> int:
 def opposite_signs_test(
     name: str, opposite: NDArray[np.int64], values: int, alpha: float, label: Callable[[int], str] = index_label
 ) -> TestOutcome:
-    """Test, both ways, that each pair's opposite signs are binomial, as for independent rows they are exactly."""
+    """Test in both directions that opposite signs of each pair are binomial, as for independent rows."""
     if opposite.size == 0:
         raise ValueError(f"{name}: opposite must not be empty.")
     worst = int(np.argmax(np.abs(2 * opposite - values)))
@@ -94,7 +94,7 @@ def opposite_signs_test(
 
 
 def distribution_test(name: str, counts: NDArray[np.int64], cdf: Floats, alpha: float) -> TestOutcome:
-    """Test a law on a grid by the Dvoretzky-Kiefer-Wolfowitz band, which keeps its level: a grid sees less."""
+    """Test a law on a grid by the Dvoretzky-Kiefer-Wolfowitz band. Its level holds, because a grid shows less."""
     total = int(counts.sum())
     if total == 0:
         raise ValueError(f"{name}: counts must not all be zero.")

@@ -1,4 +1,4 @@
-"""What a judge of simulations is; judges of one number per replication, by an exact mean or a printed bound of it."""
+"""The interface of judges of simulations, and judges of a mean by its exact value or by a printed bound."""
 
 from __future__ import annotations
 
@@ -21,40 +21,43 @@ Change = Callable[[Context, Sample, np.random.Generator], Sample]
 
 @dataclass(frozen=True)
 class PlantedFault:
-    """A fault of exactly the declared size, put into a sample of the check's own."""
+    """A fault of exactly the declared size, put into a sample of the check's own kernel."""
 
     name: str  # short name: "scale"
-    fault: str  # the fault in words
-    change: Change  # turns a sample into a faulty one
+    fault: str  # description of the fault
+    change: Change  # returns a faulty copy of a sample
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judge's decision on a sample."""
+    """The decision of a judge on a sample."""
 
-    # "agrees"; "disagrees" where the kernel does not follow the exact law, which is no verdict on the paper; "refutes"
-    # where a confidence limit lies beyond the claim
+    # "agrees"; "disagrees" if the kernel does not follow the exact law, which is no verdict on the paper; "refutes" if
+    # a confidence limit violates the claim
     outcome: Literal["agrees", "disagrees", "refutes"]
-    statistic: str  # estimate, interval and bound, in words and numbers
-    lhs: Number | None = None  # confidence limit and bound, where the judge refutes a claim
+    statistic: str  # description of estimate, interval and bound
+    lhs: Number | None = None  # confidence limit and bound, if the judge refutes
     rhs: Number | None = None
-    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # named curves, each of named columns
+    figures: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # named curves, each with named columns
 
 
 class Judge(Protocol):
-    """Turns samples into sums, which are joined with ``+`` to save memory, and sums into a judgement."""
+    """Converts samples to sums, which are joined with ``+`` to save memory, and sums to a judgement."""
 
     def collect(self, context: Context, sample: Any) -> Any:
-        """Sum up the sample of one block: a Sample, or, if the check's simulation gives them, Pieces of one."""
+        """Return the sums of one block, given as a Sample or as Pieces."""
 
     def decide(self, context: Context, statistics: Any, alpha: float) -> Judgement:
         """Judge the sums of all blocks at level alpha."""
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
-        """Faults of exactly the declared sizes, at least one."""
+        """Return the faults of exactly the declared sizes, at least one."""
 
     def true_neighbour(self, context: Context, statistics: Any) -> tuple[str, Any] | None:
-        """The sums moved to where the claim just holds, and that in words; None for a judge that never refutes."""
+        """Return a description of the sums moved to where the claim just holds, and these sums.
+
+        None for a judge that never refutes.
+        """
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,8 @@ class MeanMoments:
     """Sums over a sample of numbers."""
 
     n: int  # replications
-    mean: float  # their mean
-    squares: float  # sum of squared distances from the mean
+    mean: float  # mean of the values
+    squares: float  # sum of squared deviations from the mean
 
     def __add__(self, other: MeanMoments) -> MeanMoments:
         """Join two samples (Chan, Golub and LeVeque's update)."""
@@ -108,45 +111,45 @@ def _centred_at(target: float) -> Callable[[Context, Sample, np.random.Generator
 
 @dataclass(frozen=True)
 class MeanLaw:
-    """Judge of samples of shape (n,): is the kernel's mean the exact one? Two-sided."""
+    """Judge samples of shape (n,): test in both directions whether the kernel's mean is the exact mean."""
 
     mean: Callable[[Context], float]  # the exact mean, in units of the statistic
-    tail: Tail | Callable[[Context], Tail]  # what is known of the statistic's tails
+    tail: Tail | Callable[[Context], Tail]  # bound on the tails of the statistic
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
-        """Sum up one block."""
+        """Return the sums of one block."""
         return _moments(sample)
 
     def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
-        """Say whether the exact mean lies in the confidence interval."""
+        """Decide whether the exact mean lies in the confidence interval."""
         exact = self.mean(context)
         radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha / 2.0)
         words = f"mean {statistics.mean:.6g} +- {radius:.3g}, exact {exact:.6g}"
         return Judgement("disagrees" if abs(statistics.mean - exact) > radius else "agrees", words)
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
-        """Sample moved to a mean off by exactly the declared shift."""
+        """Return the fault of a mean that is off by exactly the declared shift."""
         shift = _mean_effect(effect).shift
         target = self.mean(context) + shift
         return [PlantedFault("mean", f"the mean off by {shift:.6g}", _centred_at(target))]
 
     def true_neighbour(self, context: Context, statistics: MeanMoments) -> None:
-        """None: a mean that is off is a disagreement of our sources."""
+        """Return None: a wrong mean is a disagreement of our sources."""
 
 
 @dataclass(frozen=True)
 class MeanBound:
-    """Judge of samples of shape (n,): does the mean respect the printed bound? One-sided, a verdict on the paper."""
+    """Judge samples of shape (n,): test whether the mean respects the printed bound, as a verdict on the paper."""
 
-    tail: Tail | Callable[[Context], Tail]  # what is known of the statistic's tails
-    bound: Callable[[Context], float] | None = None  # by default the statement's right side, with its relation
+    tail: Tail | Callable[[Context], Tail]  # bound on the tails of the statistic
+    bound: Callable[[Context], float] | None = None  # default: the statement's right side, with its relation
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
-        """Sum up one block."""
+        """Return the sums of one block."""
         return _moments(sample)
 
     def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
-        """Refute where the one-sided confidence limit lies beyond the bound."""
+        """Refute if the one-sided confidence limit violates the bound."""
         bound, sign = self._bound(context)
         radius = _tail_of(self.tail, context).radius(statistics.n, statistics.variance, alpha)
         limit = statistics.mean - sign * radius
@@ -157,13 +160,13 @@ class MeanBound:
         return Judgement("agrees", words)
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
-        """Sample moved beyond the bound by exactly the declared shift."""
+        """Return the fault of a mean that is beyond the bound by exactly the declared shift."""
         shift = _mean_effect(effect).shift
         bound, sign = self._bound(context)
         return [PlantedFault("mean", f"a mean beyond the bound by {shift:.6g}", _centred_at(bound + sign * shift))]
 
     def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
-        """The sample moved to a mean that is equal to the bound."""
+        """Return the sums of a sample with a mean equal to the bound."""
         bound, _ = self._bound(context)
         return f"the sample moved to the mean {bound:.6g}", replace(statistics, mean=bound)
 
@@ -176,19 +179,22 @@ class MeanBound:
 
 @dataclass(frozen=True)
 class ProportionBound:
-    """Judge of samples of zeros and ones: is the probability of a one at most the bound? A verdict on the paper."""
+    """Judge samples of zeros and ones: test whether the probability of a one is at most the bound.
 
-    bound: Callable[[Context], float] | None = None  # the bound; by default the statement's right side at the point
+    A violation is a verdict on the paper.
+    """
+
+    bound: Callable[[Context], float] | None = None  # default: the statement's right side at the point
 
     def collect(self, context: Context, sample: Sample) -> MeanMoments:
-        """Sum up one block; it must hold zeros and ones only."""
+        """Return the sums of one block, which must contain only zeros and ones."""
         values = np.asarray(sample, dtype=np.float64)
         if not np.all((values == 0.0) | (values == 1.0)):
             raise ValueError("sample of a ProportionBound must hold zeros and ones only.")
         return _moments(values)
 
     def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
-        """Refute where the Clopper-Pearson limit lies above the bound."""
+        """Refute if the Clopper-Pearson limit is above the bound."""
         bound = _bound(self.bound, context)
         ones = round(statistics.mean * statistics.n)
         lower, _ = proportion_limits(ones, statistics.n, alpha)
@@ -198,7 +204,7 @@ class ProportionBound:
         return Judgement("agrees", words)
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
-        """Coin tosses whose probability is above the bound by exactly the declared shift."""
+        """Return the fault of coin tosses with a probability above the bound by exactly the declared shift."""
         if not isinstance(effect, ProportionEffect):
             raise TypeError(f"effect of a ProportionBound must be a ProportionEffect, got {type(effect).__name__}.")
         probability = min(1.0, _bound(self.bound, context) + effect.shift)
@@ -206,6 +212,6 @@ class ProportionBound:
         return [PlantedFault("probability", fault, lambda _, sample, rng: rng.random(sample.size) < probability)]
 
     def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
-        """A sample with no more ones than the bound allows."""
+        """Return the sums of a sample with no more ones than the bound allows."""
         ones = math.floor(_bound(self.bound, context) * statistics.n)
         return f"a sample with {ones} ones", replace(statistics, mean=ones / statistics.n)

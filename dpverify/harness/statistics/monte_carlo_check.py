@@ -1,4 +1,4 @@
-"""A simulation as a check: planned before it is drawn, in blocks, with every planted fault through the same plan."""
+"""Check by simulation: it is planned before sampling, runs in blocks, and applies its plan to every planted fault."""
 
 from __future__ import annotations
 
@@ -31,49 +31,49 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Control:
-    """A kernel with a planted fault, or one for which the claim is true."""
+    """A kernel with a planted fault, or a kernel for which the claim is true."""
 
     name: str  # short name: "node missing"
-    fault: str  # the fault in words
-    simulate: Simulate  # as the check's own
-    at_declared_size: bool = False  # whether the fault has exactly the size that the plan says it sees
+    fault: str  # description of the fault
+    simulate: Simulate  # like the check's ``simulate``
+    at_declared_size: bool = False  # whether the fault has exactly the size that the plan must detect
 
 
 @dataclass(frozen=True)
 class MonteCarloCheck(Check):
-    """Simulate a kernel and judge the sample; only a confidence limit beyond a printed bound is a verdict."""
+    """Simulate a kernel and judge the sample. Only a confidence limit beyond a printed bound is a verdict."""
 
-    point: Mapping[str, int | Fraction | str] = field(kw_only=True)  # parameters; ``context.point`` in every callable
-    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)  # what must be seen, and with which error rates
-    # Gives a sample of so many iid replications along the first axis, or, for a judge that takes them, pieces of it.
+    point: Mapping[str, int | Fraction | str] = field(kw_only=True)  # parameters, in all callables ``context.point``
+    plan: Plan | Callable[[Context], Plan] = field(kw_only=True)  # effect and error rates
+    # Returns ``size`` iid replications along the first axis or, if the judge accepts them, pieces of such a sample.
     simulate: Simulate = field(kw_only=True)
-    judge: Judge = field(kw_only=True)  # turns samples into a judgement
-    controls: Sequence[Control] = field(default=(), kw_only=True)  # faulty kernels, besides the automatic faults
-    # Kernels for which the claim is true: the check must not refute it for them.
+    judge: Judge = field(kw_only=True)  # converts samples to a judgement
+    controls: Sequence[Control] = field(default=(), kw_only=True)  # faulty kernels, besides automatic faults
+    # Kernels for which the claim is true. The check must not refute them.
     neighbours: Sequence[Control] = field(default=(), kw_only=True)
-    region: str = field(default="", kw_only=True)  # what the simulation covers, in words; the point is always added
+    region: str = field(default="", kw_only=True)  # what the simulation covers; the point is always added
 
     method: ClassVar[Method] = "monte-carlo"
     parts: ClassVar[tuple[type, ...]] = (MeanMoments, TrajectoryStatistics)
 
     def alpha(self, context: Context) -> float:
-        """Chance of a false alarm of this check."""
+        """Return the probability of a false alarm of this check."""
         return self._plan(self._at_point(context)).alpha
 
     def cost(self, context: Context) -> float:
-        """Declared core seconds, all controls included."""
+        """Return the declared core seconds, including all controls."""
         at_point = self._at_point(context)
         return self._plan(at_point).seconds(len(self._streams(at_point)))
 
     def blocks(self, context: Context) -> int:
-        """Blocks of all samples; none where the plan does not fit into the budget."""
+        """Return the number of blocks of all samples, or 0 if the plan does not fit into the budget."""
         at_point = self._at_point(context)
         if self.beyond_share(context):
             return 0
         return self._plan(at_point).blocks * len(self._streams(at_point))
 
     def run_block(self, context: Context, block: int) -> tuple[int, Any]:
-        """Draw one block of one sample: the number of the sample, and the judge's sums."""
+        """Draw one block of one sample. Return the number of the sample, and the judge's sums."""
         at_point = self._at_point(context)
         plan = self._plan(at_point)
         place, number = divmod(block, plan.blocks)
@@ -94,7 +94,7 @@ class MonteCarloCheck(Check):
         return sums
 
     def finish(self, context: Context, total: Sums | None) -> CheckResult:
-        """Judge each sample; "inconclusive" over budget, with a missed control, or off the exact law."""
+        """Judge each sample. The status is "inconclusive" over budget, with a missed control, or off the exact law."""
         at_point = self._at_point(context)
         plan = self._plan(at_point)
         if total is None:
@@ -128,7 +128,7 @@ class MonteCarloCheck(Check):
         )
 
     def _moved(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
-        """Judge the check's own sample, moved to where the claim just holds."""
+        """Judge the check's own sample, moved to the bound."""
         if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
             return []
         words, moved = neighbour
@@ -156,7 +156,7 @@ class MonteCarloCheck(Check):
         return self.plan(context) if callable(self.plan) else self.plan
 
     def _streams(self, context: Context) -> list[Control]:
-        """The check's own sample, then the automatic faults, the author's, and the author's true neighbours."""
+        """Return the check's own kernel, the automatic faults, the author's faults and the true neighbours."""
         automatic = self.judge.planted(context, self._plan(context).effect)
         planted = [
             Control(f"planted {fault.name}", fault.fault, _changed(self.simulate, fault.change), at_declared_size=True)

@@ -1,4 +1,4 @@
-"""A block of replications that is drawn piece by piece, so that it never lies in memory as a whole."""
+"""A block of replications that is drawn piece by piece, so that it is never in memory as a whole."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-PIECE = 1 << 16  # floats of a piece, 0.5 MB: what is drawn is still in a near cache when it is summed up
+PIECE = 1 << 16  # floats of a piece, 0.5 MB: a piece is still in a near cache when it is summed
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """A sample whose parts are drawn as they are asked for, once."""
+    """A sample whose parts are drawn on demand, once."""
 
-    size: int  # replications of all parts together
-    parts: Iterator[NDArray[Any]]  # samples, replications along the first axis; good until the next is asked for
+    size: int  # number of replications of all parts together
+    parts: Iterator[NDArray[Any]]  # replications along the first axis; valid until the next part is drawn
 
     def __len__(self) -> int:
-        """Replications."""
+        """Return the number of replications."""
         return self.size
 
     def changed(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Pieces:
-        """Give the same sample with a change in every part. These are used up by it."""
+        """Return the same sample with a change in every part. This uses up the original parts."""
         return Pieces(self.size, (change(part) for part in self.parts))
 
 
 def replications_of_a_piece(values: int) -> int:
-    """Replications that are drawn at once. As many as fit into a piece, at least 1."""
+    """Return the number of replications that fit into a piece, at least 1."""
     return max(1, PIECE // values)
 
 
 def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], None]) -> Pieces:
-    """Draw replications into one small array, again and again."""
+    """Return a sample whose parts are drawn into the same small array."""
 
     def parts() -> Iterator[Floats]:
         piece_size = min(size, replications_of_a_piece(shape[0] * shape[1]))
@@ -50,7 +50,7 @@ def drawn_in_pieces(size: int, shape: tuple[int, int], fill: Callable[[Floats], 
 
 
 def parts_of(sample: NDArray[Any] | Pieces) -> Iterator[NDArray[Any]]:
-    """Go through a sample in pieces, whether it lies in memory or is drawn. Part after part."""
+    """Yield a sample in pieces, whether it is in memory or drawn on demand."""
     if isinstance(sample, Pieces):
         total = 0
         for part in sample.parts:

@@ -1,8 +1,9 @@
-"""Loops over a sample of trajectories: division by a sparse factor, and what is summed of every value.
+"""Loops over a sample of trajectories: division by a sparse factor, and sums over all values.
 
-The inner loops run over long rows of an array, and add up number by number: only then are they vectorized without a
-change of the order of sums. Places are unsigned: they never count from the end. The sign of a whitened value is one
-bit: an exclusive or and a count of ones compare 64 values, and under the law opposite signs are binomial, exactly.
+The inner loops run over long rows of an array and accumulate element by element, because only such loops are vectorized
+without changing the order of sums. Indices are unsigned, so that none counts from the end. The sign of a whitened value
+is one bit. An exclusive or and a count of ones compare 64 values, and under the law the number of opposite signs is
+exactly binomial.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 Bits: TypeAlias = NDArray[np.uint64]
 Vector64: TypeAlias = NDArray[np.uint64]
 
-WORD = 64  # bits of a word: replications whose signs are gathered before they are compared
-WORDS = 64  # of a step, about, compared at once: with fewer, counts are fetched more often; more leave the cache
-TILE = 128  # steps that all later ones are held against before the next
-AT_ONCE = 4  # words, of each of two steps, compared before their counts are added up: the loop below is written out
+WORD = 64  # bits of a word: number of replications whose signs are gathered before they are compared
+WORDS = 64  # approximate words of a step compared at once; fewer fetch counts more often, more exceed the cache
+TILE = 128  # steps that are compared with all later steps before the next tile
+AT_ONCE = 4  # words, of each of two steps, compared before their counts are added; the loop below is unrolled
 
 _PAIRS, _FOURS, _EIGHTS = (np.uint64(m) for m in (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F))
 _BYTES = np.uint64(0x0101010101010101)
@@ -30,13 +31,13 @@ _TILE = np.uint64(TILE)
 
 
 def words_together(d: int) -> int:
-    """Words of a step that are compared at once: those of whole groups of 64 replications, or one group."""
+    """Return the number of words of a step compared at once: whole groups of 64 replications, at least one group."""
     return -(-max(1, WORDS // d) * d // AT_ONCE) * AT_ONCE
 
 
 @kernel
 def spread_signs(signs: Vector64, first: int, bits: Bits) -> None:
-    """Lay the words of a group out by coordinate, and forget them. Shapes: ``signs`` (T d,), ``bits`` (words, T)."""
+    """Store the words of a group by coordinate, and reset them. Shapes: ``signs`` (T d,), ``bits`` (words, T)."""
     T = bits.shape[1]
     d = signs.size // T
     for t in range(T):
@@ -47,7 +48,7 @@ def spread_signs(signs: Vector64, first: int, bits: Bits) -> None:
 
 @kernel
 def ones(x: np.uint64) -> np.uint64:
-    """Count the ones of a word; compilers know this form, and make one instruction of it where there is one."""
+    """Count the one bits of a word. Compilers translate this form to a single instruction if the machine has one."""
     x = x - ((x >> _1) & _PAIRS)
     x = (x & _FOURS) + ((x >> _2) & _FOURS)
     x = (x + (x >> _4)) & _EIGHTS
@@ -94,7 +95,7 @@ def count_opposite(bits: Bits, words: int, counts: Indices) -> None:
 
 @kernel
 def add_counts(tile_counts: Vector64, t: int, begin: int, counts: Indices) -> None:
-    """Add the counts of step t and the steps from ``begin`` on that come before it."""
+    """Add the counts of step t and the earlier steps of the tile that starts at ``begin``."""
     place = np.uint64(t * (t - 1) // 2 + begin)
     for s in range(np.uint64(min(TILE, t - begin))):
         counts[place + s] += np.int64(tile_counts[s])
@@ -109,14 +110,14 @@ def count_opposite_coordinates(signs: Vector64, d: int, counts: Indices) -> None
                 counts[b * (b - 1) // 2 + a] += np.int64(ones(signs[begin + a] ^ signs[begin + b]))
 
 
-CHUNK = 512  # values of a trajectory that are summed up before the next: their sums stay in the nearest cache
+CHUNK = 512  # values of a trajectory that are summed before the next: their sums stay in the nearest cache
 
 
 @kernel
 def divide_sparse(
     starts: Indices, places: Indices, weights: Vector, sample: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Multiply each trajectory with a sparse lower triangular matrix, the inverse of a factor.
+    """Multiply each trajectory by a sparse lower triangular matrix, the inverse of a factor.
 
     ``starts`` (T + 1,): row t of the matrix has the entries ``starts[t]`` to ``starts[t + 1] - 1``; the last is on the
     diagonal. Shapes: ``places``, ``weights`` (entries,), ``sample`` (n, T, d), ``out`` (n, T, d).
@@ -139,7 +140,7 @@ def divide_sparse(
         else:
             weight = weights[last - 1]
             source_start = np.uint64(places[last - 1]) * d
-            for i in range(n):  # innermost but one, though it jumps: a row is short, and this halves the time
+            for i in range(n):  # the second-innermost loop, although it jumps: a row is short, and this halves the time
                 a = i * run + row_start
                 b = i * run + source_start
                 for j in range(d):
@@ -156,7 +157,7 @@ def divide_sparse(
 
 @kernel
 def add_squares(rows: Matrix, squares: Vector) -> None:
-    """Add up the squares of replications, value by value. Shapes: ``rows`` (n, m), ``squares`` (m,)."""
+    """Sum the squares of replications for each value. Shapes: ``rows`` (n, m), ``squares`` (m,)."""
     n = rows.shape[0]
     m = np.uint64(rows.shape[1])
     four = np.uint64(4)
@@ -184,7 +185,10 @@ def add_squares(rows: Matrix, squares: Vector) -> None:
 
 @kernel
 def add_up(rows: Matrix, sums: Vector, squares: Vector, first: int, signs: Vector64) -> None:
-    """Add up rows (n, m), their squares and signs, (m,) each; ``first``: bit of the first replication's sign, of 64."""
+    """Sum rows (n, m), their squares and their signs, (m,) each.
+
+    ``first``: bit of the first replication's sign, of 64.
+    """
     n = rows.shape[0]
     m = np.uint64(rows.shape[1])
     four = np.uint64(4)
@@ -243,7 +247,7 @@ def count_places(white: Vector, end: float, cells: int, counts: Indices) -> None
 
 @kernel
 def multiply_coordinates(white: Matrix, coordinates: Matrix) -> None:
-    """Add up products of whitened values by pair of coordinates. Shapes: ``white`` (m, d), ``coordinates`` (d, d)."""
+    """Sum products of whitened values by pair of coordinates. Shapes: ``white`` (m, d), ``coordinates`` (d, d)."""
     m, d = white.shape
     flat = white.reshape(white.size)
     step = np.uint64(d)
@@ -284,12 +288,13 @@ def sum_up(
     first: int,
     signs: Vector64,
 ) -> None:
-    """Do all of the above in one call: what Python does between two kernels finds its cache used up.
+    """Run the kernels above in one call: Python code between kernels would run with a cold cache.
 
-    ``starts``, ``places``, ``weights`` as in ``divide_sparse``, none where ``white`` is whitened already; ``squares``
-    receives sums of squares before whitening, ``sums`` and ``lengths`` those of values and squares after. The first
-    ``few`` replications are counted in ``counts``. ``coordinates`` has shape (0, 0) where signs are compared. Shapes:
-    ``sample``, ``white`` (n, T, d), ``squares``, ``sums``, ``lengths``, ``signs`` (T d,), ``coordinates`` (d, d).
+    ``starts``, ``places``, ``weights`` as in ``divide_sparse``; empty if ``white`` is whitened already. ``squares``
+    receives sums of squares before whitening, ``sums`` and ``lengths`` those of values and squares after whitening. The
+    first ``few`` replications are counted in ``counts``. ``coordinates`` has shape (0, 0) if signs are compared.
+    Shapes: ``sample``, ``white`` (n, T, d), ``squares``, ``sums``, ``lengths``, ``signs`` (T d,), ``coordinates`` (d,
+    d).
     """
     n, T, d = sample.shape
     if starts.size > 0:

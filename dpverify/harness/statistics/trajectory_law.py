@@ -1,8 +1,9 @@
-"""The judge of whole trajectories: does a kernel's noise follow its exact Gaussian law over all steps at once?
+"""The judge of whole trajectories: it tests whether a kernel's noise follows its exact Gaussian law over all steps.
 
-Whitened by the exact covariance, the rows, one per step, are iid standard normal vectors, whose lengths, inner
-products, signs, sums and values have exact laws. Seven exact tests share alpha. A fault shows first in the row at which
-it enters. Runs of noise have the shape (T, d); a plan states which faults must be detected, and pieces draw the runs.
+The judge whitens trajectories by the exact covariance. Their rows, one per step, are then iid standard normal vectors,
+whose lengths, inner products, signs, sums and values have exact laws. Seven exact tests share alpha. A fault shows
+first in the row at which it enters. Runs of noise have the shape (T, d). A plan states which faults must be detected.
+Runs are drawn in pieces.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from dpverify.harness.statistics.trajectory_sums import (
     whitening,
 )
 
-SHARE = 1.0 / 7.0  # part of alpha that each of the seven tests is given
+SHARE = 1.0 / 7.0  # part of alpha for each of the seven tests
 SECONDS_PER_PAIR = {"products": 2e-11, "signs": 2e-12}
 """Core seconds that two values of different steps take, roughly: one product in a large matrix product, or one bit."""
-SECONDS_PER_NUMBER = 3e-8  # of drawing and whitening a number; more than it took
+SECONDS_PER_NUMBER = 3e-8  # for drawing and whitening a number; more than measured
 
 
 def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[TestOutcome]:
-    """Test in all seven ways; pairs are left out where there is only one step or coordinate."""
+    """Run all seven tests. A test of pairs is omitted if there is only one step or coordinate."""
     steps, d = statistics.sums.shape
     n = statistics.n
     part = alpha * SHARE
@@ -70,7 +71,7 @@ def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[Tes
 def _pairs(
     name: str, what: str, products: Floats | None, opposite: NDArray[np.int64] | None, values: int, alpha: float
 ) -> TestOutcome:
-    """Test pairs of rows of so many values, by inner products or by opposite signs."""
+    """Test pairs of rows with ``values`` values each, by inner products or by opposite signs."""
     if products is not None:
         scores, first, second = pair_scores(products)
         return normal_test(name, scores, alpha, lambda i: f"{what} {first[i] + 1} and {what} {second[i] + 1}")
@@ -86,14 +87,14 @@ def _pairs(
 
 @dataclass(frozen=True)
 class TrajectoryEffect:
-    """Faults of a trajectory that must be seen, each wherever it is declared."""
+    """Faults of a trajectory that must be detected, each at every place."""
 
     rows: int  # steps T
     columns: int  # coordinates d
-    scale: float | None = None  # all standard deviations this many times their value
-    row_scale: float | None = None  # one whitened row's standard deviation this many times its value
-    correlation: float | None = None  # one pair of whitened rows with this correlation
-    pairs: Pairs = "products"  # how pairs are compared, as the judge is told
+    scale: float | None = None  # factor of all standard deviations
+    row_scale: float | None = None  # factor of the standard deviation of one whitened row
+    correlation: float | None = None  # correlation of one pair of whitened rows
+    pairs: Pairs = "products"  # how pairs are compared; the same as in the judge
 
     def __post_init__(self) -> None:
         if self.rows < 1 or self.columns < 1:
@@ -110,7 +111,7 @@ class TrajectoryEffect:
 
     @property
     def text(self) -> str:
-        """The faults in words."""
+        """Description of the faults."""
         parts = []
         if self.scale is not None:
             parts.append(f"all standard deviations times {self.scale:g}")
@@ -122,16 +123,16 @@ class TrajectoryEffect:
 
     @property
     def values(self) -> int:
-        """Floats that one replication takes."""
+        """Number of floats of one replication."""
         return self.rows * self.columns
 
     @property
     def seconds(self) -> float:
-        """Core seconds that one replication takes, roughly; whitening and the comparison of all steps count."""
+        """Approximate core seconds of one replication, including whitening and the comparison of all steps."""
         return (SECONDS_PER_NUMBER + SECONDS_PER_PAIR[self.pairs] * self.rows) * self.values
 
     def power(self, n: int, alpha: float) -> float:
-        """Power against the hardest of the declared faults, each by the one test made for it."""
+        """Return the smallest power against the declared faults, each with the test that is made for it."""
         part = alpha * SHARE
         powers = []
         if self.scale is not None:
@@ -149,22 +150,22 @@ Simulate = Callable[[Context, np.random.Generator, int], Pieces]
 
 @dataclass(frozen=True)
 class Seen:
-    """Smallest faults that a check must see."""
+    """The smallest faults that a check must detect."""
 
     correlation: float  # of one pair of whitened steps
-    row_scale: float  # how many times too large the deviation of one whitened step, or of all, may be
+    row_scale: float  # factors of the deviation of one whitened step, and of all deviations
     scale: float
 
 
 def shape(context: Context) -> tuple[int, int]:
-    """T and d."""
+    """Return T and d."""
     return int(context.point["T"]), int(context.point["d"])
 
 
 def plan_to_see(
     smoke: Seen, otherwise: Seen, pairs: Pairs = "products", *, block: int | None = None
 ) -> Callable[[Context], Plan]:
-    """Plan to see faults, smaller ones outside smoke runs."""
+    """Return a plan that detects given faults, smaller ones outside smoke runs."""
 
     def sized(context: Context) -> Plan:
         sizes = smoke if context.budget.name == "smoke" else otherwise
@@ -177,7 +178,7 @@ def plan_to_see(
 
 
 def run_by_run(draw: Callable[[Context, np.random.Generator, Any], None]) -> Simulate:
-    """Simulate runs with a kernel that fills one run at a time and draws by the library."""
+    """Simulate runs with a kernel that fills one run at a time and draws with the library's generator."""
 
     def simulate(context: Context, rng: np.random.Generator, size: int) -> Pieces:
         def fill(runs: Any) -> None:
@@ -194,15 +195,15 @@ FIGURE = "noise-variance"
 
 @dataclass(frozen=True)
 class TrajectoryLaw:
-    """Judge of samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps."""
+    """Judge samples of shape (n, T, d): d iid coordinates, each N(0, covariance) over the T steps."""
 
-    covariance: Callable[[Context], Floats]  # the exact one, (T, T), in squared units of the trajectory
-    printed: Callable[[Context], Floats] | None = None  # the paper's variance, and ours, (T,), for the figure only
+    covariance: Callable[[Context], Floats]  # the exact covariance, (T, T), in squared units of the trajectory
+    printed: Callable[[Context], Floats] | None = None  # the paper's and our variance, (T,), only for the figure
     corrected: Callable[[Context], Floats] | None = None
-    # How pairs of steps are compared. Opposite signs take 2.5 times the replications that inner products take to see a
-    # correlation, and, of a thousand steps, a twentieth of the time of each.
+    # How pairs of steps are compared. To detect a correlation, opposite signs need 2.5 times as many replications as
+    # inner products. With a thousand steps, each replication takes a twentieth of the time.
     pairs: Pairs = "products"
-    # Part of each drawn piece, its first replications, that is counted for the marginal law, in (0, 1].
+    # Share of the replications of each piece, from its start, that is counted for the marginal law, in (0, 1].
     share: float = 1.0
 
     def __post_init__(self) -> None:
@@ -212,11 +213,14 @@ class TrajectoryLaw:
             raise ValueError(f"pairs must be one of {', '.join(get_args(Pairs))}, got pairs={self.pairs!r}.")
 
     def collect(self, context: Context, sample: Sample | Pieces) -> TrajectoryStatistics:
-        """Whiten one block by the covariance and sum it up."""
+        """Whiten one block by the covariance and return its sums."""
         return collect(whitening(self.covariance(context)), sample, pairs=self.pairs, share=self.share)
 
     def decide(self, context: Context, statistics: TrajectoryStatistics, alpha: float) -> Judgement:
-        """Say which test is against the law; ``alpha`` is the chance that any is where the law holds."""
+        """Decide which tests contradict the law.
+
+        ``alpha`` is the probability that any test does so if the law holds.
+        """
         outcomes = trajectory_tests(statistics, alpha)
         against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
         if against:
@@ -232,7 +236,7 @@ class TrajectoryLaw:
         )
 
     def _columns(self, context: Context, statistics: TrajectoryStatistics) -> dict[str, list[float]]:
-        """Give the columns of the figure; the band holds each true variance with a chance of 99%."""
+        """Return the columns of the figure. The band contains each true variance with a probability of 99%."""
         simulated = np.array(simulated_variance(statistics))
         freedom = statistics.n * statistics.sums.shape[1]
         columns = {
@@ -248,7 +252,7 @@ class TrajectoryLaw:
         return {name: column.tolist() for name, column in columns.items()}
 
     def planted(self, context: Context, effect: Effect) -> Sequence[PlantedFault]:
-        """Faults of the declared sizes of a :class:`TrajectoryEffect`, each put into a sample of the check's own."""
+        """Return the faults of a :class:`TrajectoryEffect`, each put into a sample of the check's own kernel."""
         if not isinstance(effect, TrajectoryEffect):
             raise TypeError(f"effect of a TrajectoryLaw must be a TrajectoryEffect, got {type(effect).__name__}.")
         if effect.pairs != self.pairs:
@@ -267,10 +271,10 @@ class TrajectoryLaw:
         return faults
 
     def true_neighbour(self, context: Context, statistics: TrajectoryStatistics) -> None:
-        """None: a law that is not followed is a disagreement of our sources."""
+        """Return None: a kernel that does not follow its law is a disagreement of our sources."""
 
     def _mix_last(self, context: Context, sample: Sample, keep: float, add: float) -> Sample:
-        """Replace the last whitened row by ``keep`` times itself and ``add`` times the first."""
+        """Replace the last whitened row by ``keep`` times itself plus ``add`` times the first row."""
         by = whitening(self.covariance(context))
         change = (keep - 1.0) * by.step(sample, -1 % len(by.factor)) + add * by.step(sample, 0)
         faulty = sample.copy()

@@ -1,8 +1,8 @@
-"""Whitening and summing up a block of trajectories, a piece at a time, in the same small arrays.
+"""Whiten and sum a block of trajectories, one piece at a time, in the same small arrays.
 
-Whitening divides trajectories by the factor of their covariance, in O(T) operations where the inverse is sparse. The
-inverse predicts each step from those before it: in a tree from one other, so that a row has two entries that are not 0.
-They come from the exact covariance, not from the kernel that is tested.
+Whitening divides trajectories by the factor of their covariance, in O(T) operations if the inverse is sparse. Row t of
+the inverse predicts step t from earlier steps. For a tree it uses one earlier step, so that the row has two nonzero
+entries. The entries come from the exact covariance, not from the tested kernel.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dpverify.harness.statistics.trajectory_kernels import (
 
 Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
-ROUNDING = 1e-13  # entries of the inverse below this, relative to the largest of their row, are rounding errors of 0
+ROUNDING = 1e-13  # entries of the inverse below this share of the largest in their row are rounding errors of 0
 SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 
 _kept: list[tuple[Floats, Floats, Whitening]] = []
@@ -39,27 +39,27 @@ _kept: list[tuple[Floats, Floats, Whitening]] = []
 
 @dataclass(frozen=True)
 class Whitening:
-    """How to whiten trajectories of one covariance."""
+    """The factor that whitens trajectories of one covariance, and its sparse inverse."""
 
     factor: Floats  # lower Cholesky factor
-    entries: Entries | None  # its inverse, row after row: starts, columns and values; None where that is not sparse
+    entries: Entries | None  # the inverse by rows: starts, columns, values; None if it is not sparse
 
     def whiten(self, sample: Floats) -> Floats:
-        """Divide trajectories by the factor. Whitened values; NaN where the trajectories are not finite."""
+        """Return the trajectories divided by the factor; NaN if the trajectories are not finite."""
         self.check(sample)
         out = np.empty(sample.shape)
         self.whiten_into(np.ascontiguousarray(sample, dtype=np.float64), out)
         return out
 
     def whiten_into(self, sample: Floats, out: Floats) -> None:
-        """Write the whitened values into ``out``; both contiguous, of shape (n, T, d)."""
+        """Write the whitened values into ``out``. Both arrays are contiguous, of shape (n, T, d)."""
         if self.entries is None:
             out[:] = _solve(self.factor, sample)
         else:
             divide_sparse(*self.entries, sample, out)
 
     def step(self, sample: Floats, t: int) -> Floats:
-        """Whiten one step."""
+        """Return one whitened step."""
         if self.entries is None:
             return self.whiten(sample)[:, t]
         starts, places, weights = self.entries
@@ -68,14 +68,14 @@ class Whitening:
         return whitened
 
     def check(self, sample: Floats) -> None:
-        """Refuse a sample that has not the shape (n, T, d), with a ValueError."""
+        """Raise a ValueError if a sample does not have the shape (n, T, d)."""
         steps = len(self.factor)
         if sample.ndim != 3 or sample.shape[1] != steps:
             raise ValueError(f"sample must have shape (n, {steps}, d), got sample.shape={sample.shape}.")
 
 
 def whitening(covariance: Floats) -> Whitening:
-    """Factor a covariance; the last two are remembered, since all blocks of a check ask for the same one."""
+    """Factor a covariance. The last two are cached, because all blocks of a check use the same covariance."""
     frozen = not covariance.flags.writeable
     for remembered, values, result in _kept:
         if (frozen and remembered is covariance) or np.array_equal(values, covariance):
@@ -87,7 +87,7 @@ def whitening(covariance: Floats) -> Whitening:
 
 
 def cholesky_factor(covariance: Floats) -> Floats:
-    """Lower Cholesky factor of a covariance matrix. Lower triangular L with ``L @ L.T`` the covariance."""
+    """Return the lower triangular matrix L for which ``L @ L.T`` is the covariance."""
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1] or covariance.shape[0] == 0:
         raise ValueError(f"covariance must be a square matrix, got covariance.shape={covariance.shape}.")
     if not np.all(np.isfinite(covariance)):
@@ -112,10 +112,10 @@ def _sparse_inverse(factor: Floats) -> Entries | None:
 
 
 def _solve(factor: Floats, sample: Floats) -> Floats:
-    """Divide by a factor whose inverse is dense."""
+    """Divide trajectories by a factor whose inverse is dense."""
     n, steps, d = sample.shape
     rows = np.array(sample.transpose(1, 0, 2), dtype=np.float64, order="C").reshape(steps, n * d)
-    # The transpose of L W = X, because the arrays are then in BLAS's own order: no copy, twice as fast.
+    # Solve the transpose of L W = X, because these arrays have BLAS's order. This avoids a copy and is twice as fast.
     white: Floats = blas.dtrsm(1.0, np.ascontiguousarray(factor).T, rows.T, side=1, lower=0, overwrite_b=1).T
     return white.reshape(steps, n, d).transpose(1, 0, 2)
 
@@ -125,36 +125,36 @@ Pairs: TypeAlias = Literal["products", "signs"]
 
 GRID_END = 8.0
 GRID_CELLS = 512
-GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)  # where the marginal law of the whitened values is looked at
+GRID = np.linspace(-GRID_END, GRID_END, GRID_CELLS + 1)  # where the marginal law is tested
 GRID_CDF: Floats = special.ndtr(GRID)
 
 
 @dataclass(frozen=True)
 class TrajectoryStatistics:
-    """Sums over n runs of T steps in d coordinates; whitened, their values are iid N(0, 1) under the exact law."""
+    """Sums over n runs of T steps in d coordinates. Whitened values are iid N(0, 1) under the exact law."""
 
     n: int  # replications
     lengths: Floats  # sums of the squared whitened values over replications
     sums: Floats  # sums of the whitened values over replications
     squares: Floats  # sums of the squared values before whitening, over replications and coordinates
-    # inner products of the whitened steps, and of the whitened coordinates, summed over all else; None for signs
+    # inner products of the whitened steps, and of the whitened coordinates, summed over everything else; None for signs
     gram: Floats | None
     coordinates: Floats | None
-    # How often two whitened steps, or coordinates, have opposite signs; None where there are inner products. Steps
-    # s < t, counted from 0, are at place ``t (t - 1) / 2 + s``; so are coordinates.
+    # How often two whitened steps, or coordinates, have opposite signs; None if there are inner products. The count of
+    # steps s < t, counted from 0, is at ``t (t - 1) / 2 + s``, and likewise for coordinates.
     opposite: NDArray[np.int64] | None
     opposite_coordinates: NDArray[np.int64] | None
-    counts: NDArray[np.int64]  # whitened values between the points of the grid, of a share of the replications
+    counts: NDArray[np.int64]  # whitened values in each cell of the grid, from a share of the replications
 
     def __add__(self, other: TrajectoryStatistics) -> TrajectoryStatistics:
-        """Join the statistics of two blocks."""
+        """Return the statistics of both blocks together."""
         pairs = {field.name: (getattr(self, field.name), getattr(other, field.name)) for field in fields(self)}
         joined: dict[str, Any] = {name: None if a is None or b is None else a + b for name, (a, b) in pairs.items()}
         return TrajectoryStatistics(**joined)
 
 
 def simulated_variance(statistics: TrajectoryStatistics) -> list[float]:
-    """Mean square of the trajectory at each step."""
+    """Return the mean square of the trajectory at each step."""
     cells = statistics.n * statistics.sums.shape[1]
     return [value / cells for value in statistics.squares.tolist()]
 
@@ -166,7 +166,7 @@ NO_PRODUCTS = np.empty((0, 0))
 def collect(
     by: Whitening, sample: NDArray[Any] | Pieces, *, pairs: Pairs = "products", share: float = 1.0
 ) -> TrajectoryStatistics:
-    """Whiten one block and sum it up."""
+    """Whiten one block and return its sums."""
     sums: _Sums | None = None
     for part in parts_of(sample):
         by.check(part)
@@ -179,7 +179,7 @@ def collect(
 
 
 class _Sums:
-    """Sums of a block so far, and the room that a piece needs."""
+    """The sums of a block so far, and the memory for a piece."""
 
     def __init__(self, by: Whitening, d: int, pairs: Pairs, share: float) -> None:
         steps = len(by.factor)
@@ -224,12 +224,12 @@ class _Sums:
         return white
 
     def _check_squares(self) -> None:
-        """One value that is not finite makes a sum of squares so."""
+        """Raise a ValueError if a value is not finite, which makes a sum of squares not finite."""
         if not np.all(np.isfinite(self.squares)):
             raise ValueError("sample must be finite, and its squares too, got a NaN or an infinity.")
 
     def result(self) -> TrajectoryStatistics:
-        """Give the sums."""
+        """Return the sums."""
         self._check_squares()
         if self.gram is None:
             self.signs.compare()
@@ -255,7 +255,7 @@ class _Gram:
         self.room = np.empty((steps, 0))
 
     def add(self, white: Floats) -> None:
-        """Add those of the steps of a piece, shape (n, T, d)."""
+        """Add the inner products of a piece, shape (n, T, d)."""
         n, steps, d = white.shape
         if self.room.shape[1] != n * d:
             self.room = np.empty((steps, n * d))
@@ -265,7 +265,7 @@ class _Gram:
 
 
 class _Signs:
-    """Opposite signs of all pairs of steps, and of coordinates, counted when enough of them are gathered."""
+    """Opposite signs of all pairs of steps and of coordinates, counted when enough signs are gathered."""
 
     def __init__(self, steps: int, d: int) -> None:
         self.d = d
@@ -277,7 +277,7 @@ class _Signs:
         self.bits: Bits = np.zeros((words_together(d), steps), dtype=np.uint64)
 
     def took(self, n: int) -> None:
-        """Note that the group holds n more replications."""
+        """Record n further replications in the group."""
         self.used += n
         if self.used == WORD:
             self._spread()
@@ -285,7 +285,7 @@ class _Signs:
                 self._count()
 
     def compare(self) -> None:
-        """Compare what is left."""
+        """Compare the remaining signs."""
         self._spread()
         self._count()
 
