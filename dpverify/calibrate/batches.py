@@ -202,7 +202,7 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
         }
 
     def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
-        """Yield the batch sizes at which a printed noise violates Lemma 3.7, on which it is based."""
+        """Yield a warning for each batch size at which Lemma 3.7, the basis of the printed noise, does not apply."""
         order = printed_order(self.epsilon, self.delta, self.beta)
         for name in ("printed", "proof"):
             for batch in sorted({run.batch_0, run.batch}):
@@ -228,7 +228,8 @@ class NoiseRow(Record, frozen=True, kw_only=True):
     """A noise and the epsilon that it gives."""
 
     noise: Real  # standard deviation over the sensitivity of a mean over all data
-    std_0: Real  # standard deviation of a coordinate of the noise: of the first estimate, and (``std``) of later ones
+    # standard deviation of a coordinate of the noise: of the first estimate, and of later ones
+    std_0: Real
     std: Real
     epsilon: tuple[Real, Real]  # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
     certified: bool

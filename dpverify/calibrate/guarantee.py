@@ -85,7 +85,7 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
 
 
 def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any) -> float:
-    """Return a noise that certainly gives an epsilon; to six digits, the smallest one by the upper bound.
+    """Return the smallest noise, to six digits, whose upper bound on epsilon is at most ``epsilon``.
 
     Parameters
     ----------

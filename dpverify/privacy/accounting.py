@@ -138,7 +138,7 @@ def epsilon(
 
 
 def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> float:
-    """Return a noise multiplier that certainly gives an epsilon; to six digits, the smallest one by the upper bound.
+    """Return the smallest noise multiplier, to six digits, whose upper bound on epsilon is at most ``epsilon``.
 
     Parameters
     ----------

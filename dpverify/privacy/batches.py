@@ -4,18 +4,21 @@ A step releases the mean, over a batch, of one vector per example, with Gaussian
 sets of b of the n examples. The vectors lie in a ball of radius C and may depend on all earlier releases. Neighbours
 are replace-one. Let q = b/n, and let s be the standard deviation of the noise over the sensitivity 2C/b.
 
-**Upper bound.** 1. Let P and Q be the output distributions of a step on neighbours. They share the component R in which
-the example is not in the batch: P = (1-q) R + q P_1 and Q = (1-q) R + q Q_1. By advanced joint convexity (Balle, Barthe
-and Gaboardi 2018, theorem 2), for c = 1 + q (c' - 1) and c' >= 1 there is a beta in [0, 1] with H_c(P, Q) = q H_c'(P_1,
-(1-beta) R + beta Q_1). This is at most the larger of q H_c'(P_1, R) and q H_c'(P_1, Q_1). 2. P_1 and Q_1 are mixtures
-of Gaussians, over the other examples of the batch, and paired means are at most 2C/b apart. The same holds for P_1 and
-R: exchange the example for a uniform one outside of the batch. By joint convexity both terms are at most q H_c'(N(1,
-s^2), N(0, s^2)), which is H_c(A, B) = h(c) with A = (1-q) N(0, s^2) + q N(1, s^2) and B = N(0, s^2). The neighbours may
-be exchanged. So H_c <= h(c) for c >= 1, and for c < 1 H_c(P, Q) = 1 - c + c H_(1/c)(Q, P) <= 1 - c + c h(1/c) (Zhu,
-Dong and Wang 2022, theorem 11). 3. This bound is convex in c (``losses.grid``), and so it is the profile of a pair of
-distributions. That pair is neither (A, B) nor (B, A): (A, B) alone bounds a single step, but not a composition (Lebeda,
-Regehr, Kamath and Steinke 2024). If a pair dominates each step given all earlier releases, the product of the pairs
-dominates the composition (Zhu, Dong and Wang 2022, theorem 10).
+**Upper bound.**
+
+1. Let P and Q be the output distributions of a step on neighbours. They share the component R in which the example is
+   not in the batch: P = (1-q) R + q P_1 and Q = (1-q) R + q Q_1. By advanced joint convexity (Balle, Barthe and
+   Gaboardi 2018, theorem 2), for c = 1 + q (c' - 1) and c' >= 1 there is a beta in [0, 1] with
+   H_c(P, Q) = q H_c'(P_1, (1-beta) R + beta Q_1). This is at most the larger of q H_c'(P_1, R) and q H_c'(P_1, Q_1).
+2. P_1 and Q_1 are mixtures of Gaussians, over the other examples of the batch, and paired means are at most 2C/b apart.
+   The same holds for P_1 and R: exchange the example for a uniform one outside of the batch. By joint convexity both
+   terms are at most q H_c'(N(1, s^2), N(0, s^2)), which is H_c(A, B) = h(c) with A = (1-q) N(0, s^2) + q N(1, s^2) and
+   B = N(0, s^2). The neighbours may be exchanged. So H_c <= h(c) for c >= 1, and for c < 1
+   H_c(P, Q) = 1 - c + c H_(1/c)(Q, P) <= 1 - c + c h(1/c) (Zhu, Dong and Wang 2022, theorem 11).
+3. This bound is convex in c (``losses.grid``), and so it is the profile of a pair of distributions. That pair is
+   neither (A, B) nor (B, A): (A, B) alone bounds a single step, but not a composition (Lebeda, Regehr, Kamath and
+   Steinke 2024). If a pair dominates each step given all earlier releases, the product of the pairs dominates the
+   composition (Zhu, Dong and Wang 2022, theorem 10).
 
 **Lower bound.** At each step let the example have a vector of length C in a direction, and let all other examples and
 the replacement have the opposite vector. The losses of the steps are then independent, and each step has the pair
@@ -98,8 +101,8 @@ def batch_epsilon(steps: Sequence[BatchSteps], delta: float) -> Bounds:
     Returns
     -------
     Bounds
-        ``upper`` holds for all data. ``lower`` is attained by the data set in the docstring of this module. ``method``
-        says how ``upper`` was computed, and explains a gap of more than 1%.
+        ``upper`` holds for all data; ``lower`` is reached by the data set of this module's head. ``method`` says how
+        ``upper`` was computed, and explains a gap of more than 1%.
 
     Raises
     ------
@@ -155,7 +158,7 @@ def least_factor(
     delta: float,
     upper: Callable[[Sequence[BatchSteps], float], float] = upper_epsilon,
 ) -> float:
-    """Return a noise factor that certainly gives an epsilon; to six digits, the smallest one by the upper bound.
+    """Return the smallest noise factor, to six digits, whose upper bound on epsilon is at most ``epsilon``.
 
     ``steps`` maps a factor to steps whose epsilon decreases with the factor. A search that starts near the result takes
     at most 25 evaluations.

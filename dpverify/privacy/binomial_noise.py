@@ -100,7 +100,7 @@ def accounted() -> Accounted:
 
 
 def spent(numbers: float, epsilon: float) -> float:
-    """Return the part of delta that ``numbers`` opened numbers spend in addition to the Renyi bounds."""
+    """Return the part of delta that ``numbers`` released numbers spend in addition to the Renyi bounds."""
     return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * 2.0 * accounted().tail
 
 

@@ -68,7 +68,7 @@ TRIES = 64  # doublings of the step by which a rounded value is moved to the saf
 
 
 def safe_epsilon(mu: float, delta: float) -> float:
-    """Return the smallest epsilon, certified and rounded up, with which the mechanism is (epsilon, delta)-DP."""
+    """Smallest epsilon, rounded up and certified, for which it is certain that the mechanism is (epsilon, delta)-DP."""
     epsilon = epsilon_of(mu, delta)
     if mu == 0 or epsilon == math.inf:
         return epsilon
@@ -76,7 +76,7 @@ def safe_epsilon(mu: float, delta: float) -> float:
 
 
 def safe_mu(epsilon: float, delta: float) -> float:
-    """Return the largest mu, certified and rounded down, with which the mechanism is (epsilon, delta)-DP."""
+    """Largest mu, rounded down and certified, for which it is certain that the mechanism is (epsilon, delta)-DP."""
     mu = mu_of(epsilon, delta)
     if mu in {0.0, math.inf}:
         return mu
@@ -96,7 +96,10 @@ def missed_epsilon(mu: float, delta: float) -> float:
 
 
 def missed_mu(epsilon: float, delta: float) -> float:
-    """Return the smallest mu, rounded up, that certainly is not (epsilon, delta)-DP; infinite for delta = 1."""
+    """Return the smallest mu, rounded up, with which the mechanism certainly is not (epsilon, delta)-DP.
+
+    The result is infinite for delta = 1.
+    """
     mu = mu_of(epsilon, delta)
     if mu == math.inf:
         return mu

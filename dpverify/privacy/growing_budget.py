@@ -45,7 +45,7 @@ class GrowingBudget:
     Attributes
     ----------
     rho, direction, choice : float
-        The total budget, and those of a first direction and of a choice, above 0.
+        The total budget, the budget of a first direction, and the budget of a choice; all above 0.
     growth : float
         Relative growth of the budget of a direction, above 0.
     candidates : int
@@ -133,7 +133,7 @@ def tail(x: float) -> float:
 
 
 def _ways(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
-    """For each number of first choices of 0, yield the cost of all measurements, and the later and all choices."""
+    """Yield, for each r, the budget of all measurements, the number of later choices, and the number of all choices."""
     direction = measured = spent = budget.direction
     for repeats in range(MOST_REPEATS):
         later = 0

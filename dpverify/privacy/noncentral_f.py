@@ -56,7 +56,7 @@ def noncentrality_of(statistic: float, first: int, second: int, chance: float) -
 
 
 def quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
-    """Return the value below which F is with probability ``chance``, with a relative error of about 1e-9."""
+    """Return the value that F stays below with probability ``chance``, with a relative error of about 1e-9."""
     goal = _normal(chance)
 
     def lack(root: float) -> float:

@@ -3,7 +3,7 @@
 Appendix A of wang2019 (after Kinderman and Monahan 1977): for u and v uniform on (0, 1) and (0, sqrt(2/e)), v/u is half
 Gaussian after rejection of the pairs with (v/u)^2 > -4 log u. This module computes it in integers:
 
-    u = 2^-(e+1) (1 + (i + 1/2)/2^k),     e: zeros before the first one of E = 32 bits, i: k = 6 bits,
+    u = 2^-(e+1) (1 + (i + 1/2)/2^k),     e: zeros before the first 1 of E = 32 bits, i: k = 6 bits,
     v = sqrt(2/e) (j + 1/2)/2^36,         j: 36 bits.
 
 u comes from a uniform number of E + k bits: only the k bits after the first 1 are used, and u is moved to the middle of
@@ -23,8 +23,8 @@ The following sections bound the privacy of one release with this noise.
 2e-19. P' equals P up to R. Beyond R it is a geometric sequence with ratio q = P(R)/P(R-1) and the same probability on
 each side. The two distributions differ by at most tau in total variation. If P' guarantees (epsilon, delta'), P
 guarantees epsilon with delta' + (1 + e^epsilon) tau n, for n released numbers. P' gives every integer a positive
-probability, so that its Renyi divergences are finite. An opened mask is one of 2^61 numbers modulo 2^61 - 1. Its
-distance from uniform, at most 2^-61, is added to tau for each mask.
+probability, so that its Renyi divergences are finite. The secure computation also reveals masks, each of which is one
+of 2^61 numbers modulo 2^61 - 1. Its distance from uniform, at most 2^-61, is added to tau for each mask.
 
 **Upper bound.** For a coordinate that is moved by s, M_z(s) = sum_n P'(n - s)^z P'(n)^(1-z) is a sum over
 -R <= n <= R + s and two geometric series. log M_z is convex in z, so that chords between a few orders bound it at all
@@ -185,7 +185,7 @@ def extended() -> Extended:
 
 
 def spent(numbers: float, epsilon: float) -> float:
-    """Return the part of delta that ``numbers`` opened numbers spend in addition to the Renyi bounds."""
+    """Return the part of delta that ``numbers`` released numbers spend in addition to the Renyi bounds."""
     return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * (2.0 * extended().tail + MASKS)
 
 

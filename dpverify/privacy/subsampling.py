@@ -205,7 +205,7 @@ ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 
 
 def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
-    """Return a valid epsilon of many Poisson-subsampled Gaussian steps, for add-remove neighbours.
+    """An epsilon that holds for many Poisson-subsampled Gaussian steps; neighbours differ by one example more or less.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float
 
 
 def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
-    """Return a valid epsilon of many Gaussian steps on batches drawn without replacement.
+    """An epsilon that holds for many Gaussian steps on batches drawn without replacement.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
 
 
 def sampled_rdp(order: int, rate: float, sigma: float) -> float:
-    """Return log(1 + 2 (M - 1))/(z - 1), a bound for replace-one neighbours, or that without sampling if smaller."""
+    """Bound replacing one in a batch: log(1 + 2 (M - 1))/(z - 1) as above, and never more than without sampling."""
     exponent = (order - 1) * poisson_gaussian_rdp(order, rate, sigma)
     doubled = math.log1p(2.0 * math.expm1(exponent)) if exponent < 30.0 else exponent + math.log(2.0)
     return min(doubled / (order - 1), order / (2.0 * sigma * sigma))

@@ -168,7 +168,7 @@ def audit(
     report: ReportProgress | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> AuditResult:
-    """Implement ``dpverify.audit``: bound epsilon from below; after Ctrl-C, from the outputs drawn so far."""
+    """Bound epsilon from below, as ``dpverify.audit`` does; after Ctrl-C, use the outputs drawn so far."""
     check_arguments(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     source = Source(mechanism, default_datasets() if datasets is None else datasets)
@@ -200,7 +200,7 @@ def audit(
 
 
 def _p_value(epsilon: float, finding: AuditFinding) -> float:
-    """Return the level at which the bound exceeds the claim: in closed form if there is one, else by bisection."""
+    """Return the p-value, the smallest level at which the bound exceeds the claim: in closed form or by bisection."""
     bound = finding.epsilon_at
     if bound is None:
         return 1.0

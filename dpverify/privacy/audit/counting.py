@@ -82,7 +82,7 @@ DELTA_SHARE = 0.1  # largest fraction of alpha that is spent on the number of ro
 
 @lru_cache(maxsize=64)
 def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
-    """Return the smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and a, alpha minus that probability.
+    """Smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and a: alpha less the probability that is really spent.
 
     The bound subtracts c right guesses, which delta may explain. The level a remains for the binomial test.
     """
@@ -99,7 +99,7 @@ def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
 
 
 def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
-    """Return a lower bound on epsilon at delta, at least 0, for a guessing rule that was fixed before the rounds."""
+    """Lower bound on epsilon at delta, at least 0, from right and wrong guesses of one rule fixed before the rounds."""
     c, a = allowance(trials, delta, alpha)
     right_after_loss, lost = np.broadcast_arrays(np.maximum(np.asarray(right, dtype=np.float64) - c, 0.0), wrong)
     safe = np.maximum(right_after_loss, 1e-300)

@@ -26,11 +26,11 @@ FAR = 8.0  # standard deviations that count as too far; independent draws exceed
 
 FEWEST = 30  # fewest outputs on one data set for which a block is examined
 
-DIMENSIONS = 100  # largest number of numbers in an output for which a hint is computed
+DIMENSIONS = 100  # largest size of an output for which a hint is computed
 
 
 class BlockSpread:
-    """For each block, counts of outputs above the first block's median; ``batched`` outputs must be independent."""
+    """Counts of outputs above the first block's median, for each block; outputs of a batch must be independent."""
 
     def __init__(self, batched: bool) -> None:
         self._batched = batched
@@ -98,7 +98,7 @@ class Hint:
             self._sides = added(self._sides, low, high)
 
     def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
-        """Return the bound that the law "gaussian" would give; empty if outputs contradict that law or are too few."""
+        """Return a note on the bound under the law "gaussian"; empty if outputs contradict that law or are too few."""
         if self._sides is None or min(side.count for side in self._sides) < LEAST:
             return ()
         if not all(np.isfinite(side.fourth).all() and np.isfinite(side.products).all() for side in self._sides):

@@ -161,7 +161,7 @@ def _contradicted(words: str) -> AuditError:
     return AuditError(f"law: gaussian: the outputs contradict it ({words}); use the law 'any'")
 
 
-MOST_DIMENSIONS = 2000  # largest number of numbers in an output: the covariance is a matrix
+MOST_DIMENSIONS = 2000  # largest size of an output: the covariance is a matrix
 
 FEWEST = 10_000  # least outputs on each data set per block of a batched mechanism: each block has a fixed cost
 

@@ -41,7 +41,7 @@ UserScore = Callable[[Floats], object]
 TREE_LEAST, TREE_DIMENSION = 1000, 64
 """Training rounds in each half from which, and numbers in an output up to which, trees are tried."""
 
-BENT_DIMENSION = 4  # largest number of numbers in an output for which bent lines are tried
+BENT_DIMENSION = 4  # largest size of an output for which bent lines are tried
 
 LOOKED_AT, KEPT = 256, 16
 """Coordinates in which repeated values are looked for, and with which a table is made, at most."""
@@ -334,7 +334,7 @@ def _rule(score: Floats, rows: Rows, view: View, learner: Learner, terms: tuple[
 
 
 def _pieces(cuts: Floats, scores: NDArray[np.int8]) -> Score:
-    """Return a score of one number that is constant, from -1 to 1, between the points of ``cuts``."""
+    """Return a piecewise constant score of one number, with values from -1 to 1 that may change at ``cuts``."""
     change = np.flatnonzero(np.diff(scores))
     steps = list(zip(cuts[change].tolist(), np.diff(scores)[change].tolist(), strict=True))
 

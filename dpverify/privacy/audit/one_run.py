@@ -115,7 +115,7 @@ def audit_one_run(
         together, with one error probability. A single pair with a small delta needs far more examples to be refuted.
     law : {"any", "gaussian"}
         "gaussian" assumes that the run is as private as a Gaussian mechanism with some mu. The audit then bounds mu,
-        and the epsilon that follows from mu. This bound is far larger, but wrong if the assumption is wrong.
+        and the epsilon that follows from mu. This bound is much larger, but wrong if the assumption is wrong.
     confidence : float
         Least probability that the bound does not exceed the true epsilon, in (0, 1).
     seed : int
@@ -171,7 +171,7 @@ def audit_one_run(
 def _chance_under_claim(
     epsilon: float | None, delta: float, curve: Sequence[tuple[float, float]] | None, law: Law
 ) -> Callable[[int, int, int], float] | None:
-    """Return a bound on the probability of so many right guesses if the claim is true; None without a claim."""
+    """Return a function that bounds the probability of the right guesses under the claim; None without a claim."""
     if curve is not None:
         return partial(chance_under, curve_tradeoff(curve))
     if epsilon is None:
@@ -236,7 +236,7 @@ def one_run_chance(examples: int, guesses: int, right: int, epsilon: float, delt
 
 @lru_cache(maxsize=4096)
 def one_run_epsilon(examples: int, guesses: int, right: int, delta: float, level: float) -> float:
-    """Return the largest epsilon for which so many right guesses have a probability of at most ``level``; 0 if none."""
+    """Return the largest epsilon at which at least ``right`` right guesses have probability <= ``level``; 0 if none."""
 
     def is_refuted(epsilon: float) -> bool:
         if is_rarer(curve_tradeoff([(epsilon, delta)]), examples, guesses, right, level):
@@ -248,7 +248,7 @@ def one_run_epsilon(examples: int, guesses: int, right: int, delta: float, level
 
 @lru_cache(maxsize=4096)
 def one_run_mu(examples: int, guesses: int, right: int, level: float) -> float:
-    """Return the largest mu of Gaussian DP for which so many right guesses have a probability of at most ``level``."""
+    """Return the largest mu of Gaussian DP at which at least ``right`` right guesses have probability <= ``level``."""
     return largest_refuted(lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level), LARGEST)
 
 

@@ -120,7 +120,7 @@ class _Sides(NamedTuple):
         """
         prior = PRIOR * _agreement(self.guesses - self.right, self.guesses - self.likely)
         expected = self.right + prior * self.likely / np.maximum(self.guesses, 1.0)
-        share = expected / (self.guesses + prior + 0.5)  # counts half a wrong guess extra
+        share = expected / (self.guesses + prior + 0.5)  # adds half a wrong guess
         error = np.sqrt(share * (1.0 - share) / (self.guesses + prior + 0.5))
         result: Floats = share - DOUBT * error
         return result

@@ -75,7 +75,7 @@ class Source:
 
     @property
     def dimension(self) -> int:
-        """Number of numbers in an output; 0 before the first call."""
+        """Size of an output; 0 before the first call."""
         return 0 if self.shape is None else math.prod(self.shape)
 
     def draw(self, coins: Coins, rng: Generator) -> Floats:

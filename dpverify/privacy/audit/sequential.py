@@ -44,7 +44,8 @@ class AuditLook(Record, frozen=True, kw_only=True):
     """The state of an audit after a block of rounds."""
 
     rounds: int  # rounds drawn so far
-    right: int  # right and (next field) wrong guesses in this block
+    # right and wrong guesses in this block
+    right: int
     wrong: int
     epsilon: float  # lower bound from all blocks so far
 

@@ -110,7 +110,7 @@ def _delta_of_cauchy(epsilon: float) -> float:
     """
     factor = math.exp(epsilon)
     if epsilon == 0.0:
-        return 2.0 * math.atan(0.5) / math.pi  # the set of outputs above 1/2
+        return 2.0 * math.atan(0.5) / math.pi  # delta of the outputs above 1/2
     square = factor**2 - (factor - 1.0) * (2.0 * factor - 1.0)
     if square <= 0.0:
         return 0.0
@@ -216,8 +216,8 @@ def audit_auditor(
     Returns
     -------
     AuditorCoverage
-        A pair of distributions accuses the auditor if, at the stated error rate, so many wrong runs have a probability
-        below 1%, over all pairs.
+        A pair of distributions accuses the auditor if its number of wrong runs is improbable at the stated error rate.
+        An auditor with that rate is accused by any of the pairs with probability at most 1%.
 
     Raises
     ------

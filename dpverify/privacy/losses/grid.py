@@ -53,11 +53,11 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
     """Return the loss of a step on a grid, above or below a profile.
 
     The result is above the profile of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above
-    that of (A, B) ("removed") or above that of (B, A) ("added"). The first profile is h(c) = H_c(A, B) for c >= 1 and 1
-    - c + c h(1/c) for c < 1; see ``batches``. It is convex, also at 1: its slope increases there by 1 - A(x > 1/2) -
-    B(x > 1/2) = (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved if they add less than ``tail`` to delta. The
-    first ``fine`` points on either side of 0 are one width apart; further out, cells grow by a factor of 1 +
-    1/``fine``.
+    that of (A, B) ("removed") or above that of (B, A) ("added"). The first profile is h(c) = H_c(A, B) for c >= 1, and
+    1 - c + c h(1/c) for c < 1; see ``batches``. It is convex, also at 1: its slope increases there by
+    1 - A(x > 1/2) - B(x > 1/2) = (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved if they add less than ``tail``
+    to delta. The first ``fine`` points on either side of 0 are one width apart. Further out, the width of a cell is its
+    distance from 0 over ``fine``.
     """
     far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
     log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf

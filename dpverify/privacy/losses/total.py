@@ -103,7 +103,8 @@ class LossSum(LossCurve):
     losses: Vector  # a grid of losses, increasing, shape (n,)
     deltas: Vector  # delta at each loss, up to the errors; it is linear in exp(epsilon) between losses
     falls: Vector  # minus the slope of delta in exp(epsilon) up to each loss, times exp(loss)
-    exponent: float  # K, and the tilt theta
+    # K and the tilt theta
+    exponent: float
     theta: float
     error: float  # the error of delta is at most exp(K - theta epsilon) times ``error``, plus ``part`` of delta
     part: float

@@ -6,9 +6,10 @@ Each step releases the sum of its batch's gradients, clipped to length 1, with n
 example changes the sum of one step in each epoch, by c = 1 if its gradient becomes 0, and by c = 2 if it is replaced.
 An epoch has t steps; E is the number of epochs.
 
-**Upper bound.** Given the orders of all epochs, the example is in at most E steps, and the releases together are at
-most one Gaussian mechanism with mu = c sqrt(E)/sigma (``gaussian``). This holds for each fixed order. It also holds for
-orders drawn independently of the data, because delta at an epsilon is jointly convex in the pair of distributions.
+**Upper bound.** Given the orders of all epochs, the example is in at most E steps, and all releases together are
+dominated by one Gaussian mechanism with mu = c sqrt(E)/sigma (``gaussian``). This holds for each fixed order. It also
+holds for orders drawn independently of the data, because delta at an epsilon is jointly convex in the pair of
+distributions.
 
 **Lower bound, fixed order.** If the example's gradients all have length c in one direction, mu is attained.
 
@@ -41,7 +42,7 @@ So delta' <= delta + (1 + exp(epsilon)) T p, and delta' >= delta - (1 + exp(epsi
 
 If batches are often cut, another bound is smaller. With probability 1 - q the example is not drawn. Otherwise the kept
 batches with and without it can be coupled so that it is added, or replaces one other example, or is cut. This changes
-the sum by at most 2. So a step is at most one with Poisson samples and noise sigma/2; see ``batches``.
+the sum by at most 2. So a step is dominated by one with Poisson samples and noise sigma/2; see ``batches``.
 """
 
 from __future__ import annotations
