@@ -135,9 +135,9 @@ def _agreement(wrong: Floats, expected: Floats) -> Floats:
 def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     """Return a cautious probability of the second data set at each score.
 
-    This is logistic regression on a line with four bends. ``score`` is ascending, and ``zeros`` and ``ones`` count its
-    occurrences on each data set. The outermost scores are clipped to the next ones, because the data say nothing
-    beyond.
+    The probability is from a logistic regression on a piecewise linear function of the score with four bends, and is
+    moved towards one half. ``score`` is ascending, and ``zeros`` and ``ones`` count its occurrences on each data set.
+    The outermost scores are clipped to the next ones, because the data say nothing beyond.
     """
     totals = zeros + ones
     total = float(totals.sum())
