@@ -1,4 +1,4 @@
-"""``dpverify calibrate``: which sigma?"""
+"""The command ``dpverify calibrate``: the noise for a target epsilon and delta."""
 
 from __future__ import annotations
 

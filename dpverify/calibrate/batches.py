@@ -1,4 +1,4 @@
-"""The noise of DP-SRM, its baselines and DPageEM: as printed, and as bounded by the accountant from both sides."""
+"""The noise of DP-SRM, its baselines and DPageEM: as printed, and as certified by the accountant."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpverify.shown import ShownAsTable
 
 
 class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
-    """The question for a method on batches. The run has T steps, or passes over the data."""
+    """A request for a method on batches. The length of the run is given in steps T, or in passes over the data."""
 
     steps: Annotated[int | None, SettingInfo("T", "Number of steps.", whole(1, MOST_STEPS))] = None
     epochs: Annotated[
@@ -47,22 +47,22 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
         super().__post_init__()
 
     def run(self) -> BatchRun:
-        """Return the run that is accounted for."""
+        """Return the run for the accountant."""
         raise NotImplementedError(f"{type(self).__name__} must define run.")
 
     def noises(self, run: BatchRun) -> dict[str, Bought]:
-        """Return the noise that the paper has, by its name in ``ROWS``."""
+        """Return the noises of the paper, by their names in ``ROWS``."""
         method = algorithm_named(self.algorithm)
         ratio = method.printed_ratio(run.examples, run.batch, run.steps, self.epsilon, self.delta)
         return {"tracked": bought(run, ratio * run.examples / run.batch, self.delta)}
 
     def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
-        """Yield conditions of the paper that fail."""
+        """Yield a warning for each condition of the paper that fails."""
         del run, noises
         return iter(())
 
     def step_count(self, gradients: int) -> int:
-        """Return T, if a step takes this many gradients of examples."""
+        """Return T, given the number of example gradients in a step."""
         if (self.steps is None) == (self.epochs is None):
             raise check.ArgumentError("steps or epochs", self.steps, "must be given, and not both")
         return self.steps or max(1, round((self.epochs or 0) * self.n / gradients))
@@ -73,12 +73,12 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
         return BatchRun("descent", self.n, self.step_count(batch), batch, batch, lipschitz=self.lipschitz)
 
     def answer(self) -> BatchCalibration:
-        """Calibrate."""
+        """Return the calibration."""
         return calibrate_batches(self)
 
 
 class FullBatchRequest(BatchRequest, frozen=True, kw_only=True):
-    """The question for DP-GD."""
+    """A request for DP-GD."""
 
     def run(self) -> BatchRun:
         """Return the run on all examples."""
@@ -86,7 +86,7 @@ class FullBatchRequest(BatchRequest, frozen=True, kw_only=True):
 
 
 class SingleExampleRequest(BatchRequest, frozen=True, kw_only=True):
-    """The question for RRPSGD."""
+    """A request for RRPSGD."""
 
     def run(self) -> BatchRun:
         """Return the run on single examples."""
@@ -94,7 +94,7 @@ class SingleExampleRequest(BatchRequest, frozen=True, kw_only=True):
 
 
 class SampledRequest(BatchRequest, frozen=True, kw_only=True):
-    """The question for DP-SGD."""
+    """A request for DP-SGD."""
 
     batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
     sampling: Annotated[
@@ -109,11 +109,12 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
         return self.descent(self.batch)
 
     def noises(self, run: BatchRun) -> dict[str, Bought]:
-        """Return the noise of the paper, and that of Poisson samples for one example more or less."""
+        """Return the noise of the paper, and the noise for Poisson samples with add-remove neighbours."""
         how: dict[str, Any] = {"steps": run.steps, "rate": run.rate(run.batch), "sampling": "poisson"}
         multiplier = accounting.sigma(self.epsilon, self.delta, **how)
         bounds = accounting.epsilon(multiplier, self.delta, **how)
-        half = Bought(multiplier * run.examples / (2 * run.batch), bounds)  # one example moves the sum by C, not by 2C
+        # one example changes the sum by C, not by 2C
+        half = Bought(multiplier * run.examples / (2 * run.batch), bounds)
         noises = super().noises(run) | {"poisson": half}
         if self.sampling is not None:
             schedule = self.schedule(run, self.sampling)
@@ -125,7 +126,7 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
         return noises
 
     def schedule(self, run: BatchRun, sampling: Practised) -> Schedule:
-        """Return the batches as they are run, with as many steps in an epoch as there are full batches."""
+        """Return the sampling scheme as in practice; an epoch has as many steps as there are full batches."""
         keeps_rate = sampling in ("truncated-poisson", "random-allocation")
         rate = run.rate(run.batch) if keeps_rate else 1.0 / (run.examples // run.batch)
         return Schedule(
@@ -140,12 +141,12 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
 
 
 class StageRequest(BatchRequest, frozen=True, kw_only=True):
-    """The question for DPageEM, whose stage k has 2^k T^0 steps."""
+    """A request for DPageEM, whose stage k has 2^k T^0 steps."""
 
     batch: Annotated[int, SettingInfo("B", "Batch size.", whole(1))]
     steps: Annotated[int, SettingInfo("T^0", "Steps; stage k has 2^k times as many.", whole(1, MOST_STEPS))]
     stages: Annotated[int, SettingInfo("K", "Number of stages.", whole(1, MOST_STEPS.bit_length()))]
-    epochs: int | None = None  # T^0 and K say how many steps there are
+    epochs: int | None = None  # T^0 and K determine the number of steps
 
     def run(self) -> BatchRun:
         """Return the run of all stages."""
@@ -159,7 +160,7 @@ class StageRequest(BatchRequest, frozen=True, kw_only=True):
         return {"constant": bought(run, constant, self.delta)}
 
     def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
-        """Yield the region of the constant if epsilon is outside."""
+        """Yield a warning if epsilon is outside the region in which the constant is valid."""
         del noises
         largest = min(run.rate(run.batch) ** 2 * run.steps, -math.log(self.delta))
         if not self.epsilon < largest:
@@ -167,7 +168,7 @@ class StageRequest(BatchRequest, frozen=True, kw_only=True):
 
 
 class SrmRequest(BatchRequest, frozen=True, kw_only=True):
-    """The question for DP-SRM, which reads each batch at two points."""
+    """A request for DP-SRM, which evaluates the gradients of each batch at two points."""
 
     batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
     gamma: Annotated[float, SettingInfo("gamma", "Weight of the new gradient in the estimate.", check.weight)]
@@ -181,11 +182,11 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
 
     @property
     def party_count(self) -> int:
-        """How many parties have the data."""
+        """Number of parties that hold the data."""
         return 1
 
     def run(self) -> BatchRun:
-        """Return the run of the box."""
+        """Return the run of the algorithm's box."""
         n = self.n
         batch = check.whole(1, n, batch=self.batch)
         first = batch if self.batch_0 is None else check.whole(1, n, batch_0=self.batch_0)
@@ -194,14 +195,14 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
         return BatchRun("recursive", n, steps, batch, first, *numbers)
 
     def noises(self, run: BatchRun) -> dict[str, Bought]:
-        """Return the noise of the box and that of the theorem."""
+        """Return the noise that the algorithm's box prints, and the one that the theorem prints."""
         return {
             name: bought(run, printed_noise(run, self.epsilon, self.delta, self.beta, box=box), self.delta)
             for name, box in (("printed", True), ("proof", False))
         }
 
     def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
-        """Yield the conditions of Lemma 3.7, on which the printed noise rests, that fail at a kind of step."""
+        """Yield a warning for each batch size at which Lemma 3.7, the basis of the printed noise, does not apply."""
         order = printed_order(self.epsilon, self.delta, self.beta)
         for name in ("printed", "proof"):
             for batch in sorted({run.batch_0, run.batch}):
@@ -213,28 +214,29 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
 
 
 class DdpRequest(SrmRequest, frozen=True, kw_only=True):
-    """The question for DDP-SRM."""
+    """A request for DDP-SRM."""
 
     parties: Annotated[int, SettingInfo("m", "Number of parties.", whole(1))]
 
     @property
     def party_count(self) -> int:
-        """How many parties have the data."""
+        """Number of parties that hold the data."""
         return self.parties
 
 
 class NoiseRow(Record, frozen=True, kw_only=True):
-    """One noise, with the epsilon that it gives."""
+    """A noise and the epsilon that it gives."""
 
-    noise: Real  # over the sensitivity of a mean over all data
-    std_0: Real  # deviation of a coordinate of the noise of the first estimate, and of the others
+    noise: Real  # standard deviation over the sensitivity of a mean over all data
+    # standard deviation of a coordinate of the noise: of the first estimate, and of later ones
+    std_0: Real
     std: Real
-    epsilon: tuple[Real, Real]  # bounds of the smallest epsilon; the upper one is the guarantee
+    epsilon: tuple[Real, Real]  # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
     certified: bool
 
 
 class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
-    """An answer to: which noise?"""
+    """The result of a calibration of a method on batches."""
 
     shown_by: ClassVar[str] = "dpverify.calibrate.tables:batch_calibration_table"
 
@@ -246,17 +248,17 @@ class BatchCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     steps: int
     batch: int
     batch_0: int
-    rate: float  # largest chance of an example to be in a later batch
+    rate: float  # largest probability that an example is in a later batch
     parties: int
-    # "exact" is the least that is certified; for DP-SRM also "printed" and "proof", for its baselines "tracked", as
-    # section 6.1 or their own papers have it, for DPageEM "constant"
+    # "exact" is the smallest certified noise. DP-SRM also has "printed" and "proof". Its baselines have "tracked", from
+    # section 6.1 or their own papers. DPageEM has "constant".
     noise: dict[str, NoiseRow]
     warnings: list[str] = []  # conditions of the printed theorem that fail
     lipschitz: float = 1.0  # clip length of gradients
 
 
 def calibrate_batches(request: BatchRequest) -> BatchCalibration:
-    """Calibrate the noise of a run to (epsilon, delta), for replacing one example."""
+    """Calibrate the noise of a run to (epsilon, delta), for replace-one neighbours."""
     run = request.run()
     epsilon = request.epsilon
     delta = request.delta
@@ -301,7 +303,7 @@ ROWS = {
 
 
 def batch_summary(result: BatchCalibration) -> str:
-    """Return a summary of the calibration, in several lines."""
+    """Return a summary of the calibration in several lines."""
     first = f", first batch {result.batch_0}" if "proof" in result.noise else ""
     shared = f" from {result.parties} parties" if result.parties > 1 else ""
     lines = [
@@ -337,7 +339,7 @@ def batch_summary(result: BatchCalibration) -> str:
 
 
 def _advice(result: BatchCalibration) -> str:
-    """Return a sentence that says which noise to implement."""
+    """Return a sentence on the noise to implement."""
     row = result.noise["exact"]
     later = f"Gaussian noise with standard deviation {_show(row.std)} to each coordinate of"
     if "proof" not in result.noise:

@@ -1,4 +1,4 @@
-"""Calibrate any of the bundled optimizers, by its name."""
+"""Calibration of any bundled optimizer by its name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_A_RUN = {*options(Settings), "sigma"} - {"steps"}
 
 
 class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
-    """The size of a problem; subclasses have the settings of an algorithm too."""
+    """A request with the size of a problem; subclasses add the settings of an algorithm."""
 
     d: Annotated[int, SettingInfo("d", "Dimension.", whole(1))] = 1
     epochs: Annotated[int | None, SettingInfo("T/N", "Number of passes over the data, instead of steps.", whole(1))] = (
@@ -37,7 +37,7 @@ class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
     method: ClassVar[Algorithm[Any]]
 
     def answer(self) -> SettingsCalibration:
-        """Calibrate."""
+        """Return the calibration."""
         names = {*options(self.method.settings), "epochs"} - OF_A_RUN
         chosen = self.method.take({name: getattr(self, name) for name in names})
         size = ProblemSize(self.n, self.d, self.lipschitz, self.smoothness)
@@ -56,7 +56,7 @@ class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
 
 @cache
 def request_class(algorithm: Algorithm[Any]) -> type[SettingsRequest]:
-    """Make the request class of an algorithm: its settings, all of which are optional."""
+    """Return the request class of an algorithm; all of its settings are optional."""
     if not algorithm.is_private:
         raise check.ArgumentError("algorithm", algorithm.name, "has no noise to calibrate")
     fields = [
@@ -87,7 +87,7 @@ class SettingsCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
 
 
 def settings_summary(result: SettingsCalibration) -> str:
-    """Return a summary of the calibration, in several lines."""
+    """Return a summary of the calibration in several lines."""
     return "\n".join(
         (
             f"{result.algorithm}: N = {result.n}, T = {result.settings['steps']} steps",
@@ -102,21 +102,22 @@ Answer: TypeAlias = Calibration | BatchCalibration | GrowingCalibration | Settin
 
 
 def calibration(algorithm: str | None = None, **run: Any) -> Answer:
-    """Find the noise that gives (epsilon, delta) to a bundled optimizer: as printed, as proved, as certified.
+    """Return the noise with which a bundled optimizer is (epsilon, delta)-DP: as printed, as proved, as certified.
 
     Parameters
     ----------
     algorithm : str
-        Name of an optimizer in :data:`dpverify.algorithms.ALGORITHMS`, or ``file.py:NAME`` for one of your own; by
-        default the first one.
+        Name of an optimizer in :data:`dpverify.algorithms.ALGORITHMS`, or ``file.py:NAME`` for one of your own.
+        Default: the first one.
     **run
-        ``n``, ``epsilon`` and ``delta``, and what else the run has: the options of ``dpverify calibrate``.
+        ``n``, ``epsilon`` and ``delta``, and other settings of the run: the options of ``dpverify calibrate``.
 
     Returns
     -------
     Calibration, BatchCalibration, GrowingCalibration or SettingsCalibration
-        Of Algorithms 1 and 2, ``sigma.exact`` is the certified noise and ``epsilon_bounds`` has both ends of epsilon
-        there; of methods on batches, ``noise["exact"]``; of DP-AGD, the budgets; of other algorithms ``sigma``.
+        For Algorithms 1 and 2, ``sigma.exact`` is the certified noise, and ``epsilon_bounds`` are the bounds on epsilon
+        for it. For methods on batches, ``noise["exact"]`` is the certified noise. For DP-AGD, ``budget`` has the
+        budgets. For other algorithms, ``sigma`` is the certified noise.
 
     Raises
     ------
@@ -135,7 +136,10 @@ def calibration(algorithm: str | None = None, **run: Any) -> Answer:
 
 
 def request_for(algorithm: str | None, run: Mapping[str, Any]) -> CalibrationRequest:
-    """Return the request for a run. An ArgumentError names all missing arguments, or one that is not a setting."""
+    """Return the request for a run.
+
+    Raises ArgumentError with the names of all missing arguments, or of one that is not a setting of the algorithm.
+    """
     method = algorithm_named(algorithm or next(iter(ALGORITHMS)))
     kind = method.calibration()
     accepted = options(kind)

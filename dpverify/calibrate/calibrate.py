@@ -1,4 +1,4 @@
-"""Sigma as printed, as the proof supports and as the accountant certifies, and a bound on the least sigma."""
+"""Sigma as printed, as supported by the proof and as certified by the accountant, and a lower bound on sigma."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
 
 
 def accounted_run(request: CalibrateRequest, theorem: TheoremParameters) -> AccountedRun:
-    """Fill in the defaults. Alpha is the theorem's value if that is possible."""
+    """Return the run with its defaults; alpha is by default the theorem's value, limited to [1/N, 1]."""
     requested_steps = request.asked_steps
     steps = requested_steps if requested_steps is not None else max(1, round(min(theorem.steps, float(MOST_STEPS))))
     check.whole(1, MOST_STEPS - 1, steps=steps)
@@ -75,7 +75,7 @@ def accounted_run(request: CalibrateRequest, theorem: TheoremParameters) -> Acco
 
 
 def _standard_mu(epsilon: float, log_delta: float) -> float:
-    """Solve mu^2/2 + mu sqrt(2 log(1/delta)) = epsilon for mu: what the standard conversion of a Renyi bound allows."""
+    """Return the mu that the standard Renyi conversion allows: mu^2/2 + mu sqrt(2 log(1/delta)) = epsilon."""
     return 2.0 * epsilon / (math.sqrt(2.0 * log_delta + 2.0 * epsilon) + math.sqrt(2.0 * log_delta))
 
 
@@ -84,7 +84,7 @@ def _trio(values: Mapping[str, float], unit: float = 1.0) -> Trio:
 
 
 def _warnings(request: CalibrateRequest, setting: AccountedRun) -> list[str]:
-    """Conditions of the privacy theorems, printed or needed, that fail."""
+    """Return a warning for each printed or necessary condition of the privacy theorems that fails."""
     N = setting.examples
     T = setting.steps
     warnings = []

@@ -1,4 +1,4 @@
-"""``dpverify calibrate`` without the command line: plain arguments in, words and a table out, an exit code back."""
+"""The work of ``dpverify calibrate``: takes plain arguments, writes text or JSON, and returns an exit code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dpverify.report.text.paragraphs import prose_wrapped
 def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **run: Any) -> int:
     """Calibrate an algorithm, write text or JSON (``-``: to stdout), and return the exit code.
 
-    With ``sigma`` in place of ``epsilon``: bound the epsilon of that noise.
+    With ``sigma`` instead of ``epsilon``, the command bounds the epsilon of that noise.
     """
 
     def work() -> bool:
@@ -55,7 +55,7 @@ def _told(result: Answer | NoiseEpsilon) -> str:
 
 
 class NoiseEpsilon(Record, frozen=True, kw_only=True):
-    """Bounds of the epsilon of a noise."""
+    """Bounds on the epsilon of a run with a given noise."""
 
     schema: Literal[1] = 1
     algorithm: str
@@ -95,7 +95,7 @@ ROWS = {"printed": "as printed", "proof": "proof supports", "exact": "certified"
 
 
 def summary(result: Calibration) -> str:
-    """Return a summary of the calibration, in several lines."""
+    """Return a summary of the calibration in several lines."""
     return "\n".join((*_run(result), "", *_table(result), "", *_ending(result)))
 
 
@@ -145,7 +145,7 @@ def _ending(result: Calibration) -> Iterator[str]:
 
 
 def _gap(result: Calibration) -> Iterator[str]:
-    """Return how far the certified sigma may be from the smallest sufficient one."""
+    """Yield sentences on how far the certified sigma may be from the smallest sufficient one."""
     least, sigma = result.sigma_bounds
     low, high = (f"{value:.6g}" for value in result.epsilon_bounds)
     certified = f"The accountant certifies epsilon <= {high} at sigma = {sigma:.6g}"

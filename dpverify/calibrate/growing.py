@@ -1,4 +1,4 @@
-"""The budget of DP-AGD: as its paper converts it, and the largest that is certified."""
+"""The budget of DP-AGD: as converted in its paper, and the largest certified one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpverify.shown import ShownAsTable
 
 
 class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
-    """The question for DP-AGD, whose choices split half of epsilon into ``parts``."""
+    """A request for DP-AGD; each choice of a step size spends epsilon/(2 ``parts``)."""
 
     steps: Annotated[int, SettingInfo("T", "Largest number of steps.", whole(1, MOST_STEPS))] = 100
     parts: Annotated[
@@ -33,21 +33,21 @@ class GrowingRequest(CalibrationRequest, frozen=True, kw_only=True):
         super().__post_init__()
 
     def answer(self) -> GrowingCalibration:
-        """Calibrate."""
+        """Return the calibration."""
         return calibrate_budget(self)
 
 
 class BudgetRow(Record, frozen=True, kw_only=True):
-    """A budget, with the epsilon that it gives."""
+    """A budget and the epsilon that it gives."""
 
     rho: Real
-    epsilon: tuple[Real, Real]  # bounds of the smallest epsilon; the upper one is the guarantee
+    epsilon: tuple[Real, Real]  # lower and upper bound on the smallest epsilon; the upper bound is the guarantee
     certified: bool
-    choices: int  # that it pays for at most, each with a first direction
+    choices: int  # largest number of choices that the budget can pay, each with a first direction
 
 
 class GrowingCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
-    """An answer to: which budget?"""
+    """The result of a calibration of DP-AGD."""
 
     shown_by: ClassVar[str] = "dpverify.calibrate.tables:growing_calibration_table"
 
@@ -57,16 +57,16 @@ class GrowingCalibration(ShownAsTable, Record, frozen=True, kw_only=True):
     delta: float
     n: int
     steps: int
-    direction_std: Real  # deviation of a coordinate of a first direction's noise
-    choice_scale: Real  # of the Laplace noise of each loss
-    budget: dict[str, BudgetRow]  # "printed" and "exact", the largest that is certified
+    direction_std: Real  # standard deviation of a coordinate of the noise of a first direction
+    choice_scale: Real  # scale of the Laplace noise of each loss
+    budget: dict[str, BudgetRow]  # "printed", and "exact", the largest certified budget
 
 
 ROWS = {"printed": "as its paper converts it", "exact": "as the accountant certifies it"}
 
 
 def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
-    """Calibrate DP-AGD's budget to (epsilon, delta), for replacing one example."""
+    """Calibrate the budget of DP-AGD to (epsilon, delta), for replace-one neighbours."""
     n = request.n
     steps = request.steps
     ready = {
@@ -98,7 +98,7 @@ def calibrate_budget(request: GrowingRequest) -> GrowingCalibration:
 
 
 def budget_summary(result: GrowingCalibration) -> str:
-    """Return a summary of the calibration, in several lines."""
+    """Return a summary of the calibration in several lines."""
     lines = [
         f"{result.algorithm}: N = {result.n}, at most T = {result.steps} steps, full gradients",
         requested_line(result.epsilon, result.delta),

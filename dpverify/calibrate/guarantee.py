@@ -1,6 +1,6 @@
-"""Epsilon for a noise, the noise for an epsilon, and events of dp-accounting: of steps, and of bundled optimizers.
+"""Epsilon for a noise, noise for an epsilon, and dp-accounting events, for Gaussian steps and bundled optimizers.
 
-The accountants of Algorithms 1 and 2 are imported when one is named: a Gaussian step needs no compiled kernel.
+The accountants of Algorithms 1 and 2 are imported on use, because Gaussian steps need no compiled kernels.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
 
 UP = 1.0 + 1e-12  # moves a quotient of a few floats to the safe side
-ANY = 1.0  # an epsilon or delta for requests whose run does not depend on it
+ANY = 1.0  # a placeholder for epsilon and delta in requests whose run does not depend on them
 
 
 def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, **run: Any) -> Bounds:
-    """Bound the smallest epsilon of Gaussian steps, of an event, or of a bundled optimizer, from both sides.
+    """Bound the smallest epsilon of Gaussian steps, an event, or a bundled optimizer from above and below.
 
     Parameters
     ----------
@@ -35,26 +35,27 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
     delta : float
         Privacy parameter in (0, 1).
     algorithm : str, optional
-        A name that :func:`dpverify.calibration` knows; "dp-agd" has a budget in place of a sigma and is refused.
+        A name that :func:`dpverify.calibration` accepts, except "dp-agd", which has a budget instead of a sigma.
     **run
         Without ``algorithm``: ``steps``, ``rate`` and ``sampling``, as for :func:`dpverify.privacy.epsilon`. With it:
         ``n`` and the other settings of a run, as for :func:`dpverify.calibration`, without ``epsilon``. "dp-nsgd" and
-        "sr-nsgd" also need ``alpha`` and their steps, because the values that their theorems print for these depend on
+        "sr-nsgd" also need ``alpha`` and the number of steps, because their theorems' values for these depend on
         epsilon.
 
-        Without ``algorithm``, ``sampling`` may also be one as it is run. Each epoch of ``1/rate`` steps has each
-        example in one batch: "fixed" has a known order, "shuffled" a random order of the data, and in "balls-in-bins"
-        each example is in a random step, independently of all other examples. In "random-allocation" each example is in
-        ``rate * steps`` random steps. "truncated-poisson" cuts Poisson samples at random to ``largest_batch`` of
-        ``examples``. ``neighbours`` is "zero-out" (the default: the gradient of one example becomes 0) or "replace-one"
-        for "fixed" and "shuffled", and "add-remove" for the others. ``ordering`` is "fresh" (the default) if each epoch
-        is drawn anew, and "once" if all epochs repeat one order. No amplification is proven for "shuffled".
+        Without ``algorithm``, ``sampling`` may also be a sampling scheme as in practice. With "fixed", "shuffled" and
+        "balls-in-bins", each example is in one batch of each epoch of ``1/rate`` steps. The order is known for "fixed"
+        and random for "shuffled". With "balls-in-bins" each example is in a random step, independently of all other
+        examples. With "random-allocation" each example is in ``rate * steps`` random steps. "truncated-poisson" cuts
+        Poisson samples of ``examples`` examples at random to ``largest_batch``. ``neighbours`` is "zero-out" (the
+        default: the gradient of one example becomes 0) or "replace-one" for "fixed" and "shuffled", and by default
+        "add-remove" for the others. ``ordering`` is "fresh" (the default) if each epoch is drawn anew, and "once" if
+        all epochs repeat one order. No amplification is proven for "shuffled".
 
     Returns
     -------
     Bounds
-        ``upper`` is certified. ``lower`` is attained by a run, except for "sr-nsgd", where it counts each node at its
-        largest possible effect. With ``algorithm``, neighbours differ by replacing one example.
+        ``upper`` is certified. ``lower`` is attained by a run, except for "sr-nsgd", where it assumes the largest
+        change of each node. With ``algorithm``, neighbours are replace-one.
 
     Raises
     ------
@@ -84,19 +85,20 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
 
 
 def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any) -> float:
-    """Find a noise that is certain to give an epsilon, as small as the upper bound allows to six digits.
+    """Return the smallest noise, to six digits, whose upper bound on epsilon is at most ``epsilon``.
 
     Parameters
     ----------
     epsilon : float
-        Requested epsilon, from 1e-6 to 300.
+        Target epsilon, from 1e-6 to 300.
     delta, algorithm, **run
         As for :func:`epsilon`.
 
     Returns
     -------
     float
-        What :func:`epsilon` takes as its ``sigma``.
+        The noise, in the units of the argument ``sigma`` of :func:`epsilon`. For "truncated-poisson", "balls-in-bins"
+        and "random-allocation" it is within 0.01% of the smallest one.
 
     Raises
     ------
@@ -124,18 +126,19 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
 
 
 def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
-    """Make the event of dp-accounting that :func:`epsilon` would be asked about (the extra ``accounting``).
+    """Return the dp-accounting event with the given noise and run; needs the extra ``accounting``.
 
     Parameters
     ----------
     sigma, algorithm, **run
-        As for :func:`epsilon`. Algorithms 1 and 2 are no events: what a node shows depends on the steps before it.
+        As for :func:`epsilon`. Algorithms 1 and 2 have no event, because each node depends on the steps before it.
 
     Returns
     -------
     dp_accounting.DpEvent
-        Of an optimizer on batches: samples without replacement, with noise over what replacing one example changes, as
-        ``epsilon(event, delta, sampling="batches")`` reads them, and dp-accounting for neighbours that replace one.
+        For an optimizer on batches, the event samples without replacement, and its noise multipliers are standard
+        deviations over the largest change by replacing one example. This is the convention of
+        ``epsilon(event, delta, sampling="batches")``, and of dp-accounting for replace-one neighbours.
 
     Raises
     ------
@@ -168,7 +171,7 @@ def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
 
 
 def _schedule(sigma: Any, run: Mapping[str, Any]) -> Schedule | None:
-    """Give the schedule of a sampling as it is run, and None for all others, which have no further arguments."""
+    """Return the schedule of a sampling scheme in ``PRACTISED``; None for others, which have no further arguments."""
     sampling = run.get("sampling", "poisson")
     if sampling in PRACTISED:
         if not isinstance(sigma, int | float):
@@ -181,7 +184,7 @@ def _schedule(sigma: Any, run: Mapping[str, Any]) -> Schedule | None:
 
 
 def _factor(run: BatchRun, deviation: float) -> float:
-    """Noise over the sensitivity of a mean over all data, for a deviation of later estimates."""
+    """Return the noise over the sensitivity of a mean over all data, from the deviation of later estimates."""
     return deviation / run.deviations(1.0)[1]
 
 

@@ -1,4 +1,4 @@
-"""The checked request for a calibration, and the records of its results."""
+"""Requests for a calibration, with checks, and records of the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CalibrationRequest(Record, frozen=True, kw_only=True):
-    """A question to ``dpverify calibrate``: which noise gives (epsilon, delta)? Subclasses know the run."""
+    """A request to ``dpverify calibrate`` for the noise that gives (epsilon, delta); subclasses define the run."""
 
     algorithm: str
     n: Annotated[int, SettingInfo("N", "Number of examples.", whole(1, MOST_STEPS - 1))]
@@ -30,12 +30,12 @@ class CalibrationRequest(Record, frozen=True, kw_only=True):
                 option.checked(getattr(self, name))
 
     def answer(self) -> Record:
-        """Calibrate."""
+        """Return the calibration."""
         raise NotImplementedError(f"{type(self).__name__} must define answer.")
 
 
 class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
-    """The question for Algorithm 1 of tran2022."""
+    """A request for Algorithm 1 of tran2022."""
 
     d: Annotated[int, SettingInfo("d", "Dimension.", whole(1, MOST_STEPS - 1))]
     steps: Annotated[
@@ -73,17 +73,17 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     @property
     def cross_weight(self) -> float | None:
-        """Gamma; Algorithm 1 has none, and the accountant takes the theorem's."""
+        """Gamma; None for Algorithm 1, for which the accountant uses the theorem's value."""
         return None
 
     def theorem(self) -> TheoremParameters:
-        """Return what the utility theorem prints for this budget."""
+        """Return the parameters that the utility theorem prints for this budget."""
         from dpverify.papers.tran2022.accounting.noise import theorem_6
 
         return theorem_6(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
 
     def unit_noise(self) -> UnitNoise:
-        """Return the run as the accountant sees it, per unit of sigma."""
+        """Return the run for the accountant, per unit of sigma."""
         from dpverify.calibrate.calibrate import accounted_run
         from dpverify.papers.tran2022.accounting.noise import unit_noise
 
@@ -91,7 +91,7 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     @property
     def asked_steps(self) -> int | None:
-        """T, if it was given in one way or the other."""
+        """T, if it was given in steps or epochs."""
         return self.steps if self.epochs is None else self.epochs * self.n
 
     @property
@@ -100,14 +100,14 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
         return -math.log(self.delta)
 
     def answer(self) -> Calibration:
-        """Calibrate."""
-        from dpverify.calibrate.calibrate import calibrate  # not above: it has compiled kernels
+        """Return the calibration."""
+        from dpverify.calibrate.calibrate import calibrate  # imported here because it needs compiled kernels
 
         return calibrate(self)
 
 
 class SrCalibrateRequest(CalibrateRequest, frozen=True, kw_only=True):
-    """The question for Algorithm 2 of tran2022."""
+    """A request for Algorithm 2 of tran2022."""
 
     gamma: Annotated[
         float | None, SettingInfo("gamma", "Cross-batch weight.", check.proportion, default="as the theorem prints it")
@@ -121,7 +121,7 @@ class SrCalibrateRequest(CalibrateRequest, frozen=True, kw_only=True):
         return self.gamma
 
     def theorem(self) -> TheoremParameters:
-        """Return what the utility theorem prints for this budget."""
+        """Return the parameters that the utility theorem prints for this budget."""
         from dpverify.papers.tran2022.accounting.noise import theorem_9
 
         return theorem_9(self.n, self.d, self.epsilon, self.delta, self.asked_steps)
@@ -131,7 +131,7 @@ Real = float | str  # a number; infinity is the string "inf"
 
 
 class Trio(Record, frozen=True, kw_only=True):
-    """One quantity as the paper prints it, as its proof supports it, and by the accountant's upper bound, certified."""
+    """One quantity as the paper prints it, as its proof supports it, and as the accountant certifies it."""
 
     printed: Real
     proof: Real
@@ -153,7 +153,7 @@ class RunParameters(Record, frozen=True, kw_only=True):
 
 
 class Theorem(Record, frozen=True, kw_only=True):
-    """What the utility theorem prints for this budget: its T, and alpha, gamma and eta at the T that is run."""
+    """Parameters that the utility theorem prints for this budget: T, and alpha, gamma and eta for the run's T."""
 
     claim: str
     steps: float
@@ -163,7 +163,7 @@ class Theorem(Record, frozen=True, kw_only=True):
 
 
 class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
-    """An answer to: which sigma?"""
+    """The result of a calibration of Algorithm 1 or 2 of tran2022."""
 
     shown_by: ClassVar[str] = "dpverify.calibrate.tables:calibration_table"
 
@@ -173,24 +173,24 @@ class Calibration(ShownAsTable, Record, frozen=True, kw_only=True):
     delta: float
     run: RunParameters
     theorem: Theorem
-    # Noise multipliers of the paper's box. ``exact`` is certified; the others are what the paper and its proof say.
+    # Noise multipliers of the paper's box. ``exact`` is certified; the others are from the paper and its proof.
     sigma: Trio
     node_std: dict[str, Trio]  # standard deviations of each kind of node, in units of the gradient
-    epsilon_bought: Real  # certified epsilon of the printed sigma at this delta, rounded up
-    delta_bought: float  # what the printed sigma really buys at this epsilon
-    bought: Trio  # epsilon that each of the three sigmas buys at this delta
+    epsilon_bought: Real  # certified epsilon that the printed sigma gives at this delta, rounded up
+    delta_bought: float  # delta that the printed sigma gives at this epsilon
+    bought: Trio  # epsilon that each of the three sigmas gives at this delta
     # whether each of the three sigmas gives (epsilon, delta), by the accountant's upper bound
     certified: dict[str, bool]
-    # the accountant's lower and upper bound of the Gaussian privacy parameter at ``sigma.exact``
+    # the accountant's lower and upper bound on the Gaussian privacy parameter at ``sigma.exact``
     mu: tuple[float, float]
-    # its lower and upper bound of epsilon at ``sigma.exact`` and this delta; the upper one is the guarantee
+    # its lower and upper bound on epsilon at ``sigma.exact`` and this delta; the upper bound is the guarantee
     epsilon_bounds: tuple[float, float]
     # No sigma up to the first gives (epsilon, delta) by this analysis; the second is ``sigma.exact``. For sr-nsgd the
-    # analysis adds up what each node can show at most, which one loss need not reach in all nodes at once.
+    # analysis adds up the largest change of each node, which a single loss need not attain in all nodes at once.
     sigma_bounds: tuple[float, float]
-    warnings: list[str] = []  # conditions that fail, printed or needed
+    warnings: list[str] = []  # printed or necessary conditions that fail
 
 
 def real(value: float) -> Real:
-    """A float, or "inf"."""
+    """Return a float, or "inf" for a value that is not finite."""
     return value if math.isfinite(value) else "inf"

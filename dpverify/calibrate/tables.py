@@ -1,4 +1,4 @@
-"""The headline and the rows of calibrations, for Python prompts, notebooks and data frames."""
+"""Headlines and rows of calibrations, for Python prompts, notebooks and data frames."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def requested_line(epsilon: float, delta: float) -> str:
-    """Return what was requested, and the mu of the Gaussian mechanism with this epsilon and delta."""
+    """Return a line with the requested epsilon and delta, and the mu of the Gaussian mechanism that has them."""
     numbers = f"epsilon = {show_float(epsilon)}, delta = {show_float(delta)}"
     return f"requested: {numbers} (Gaussian DP: mu = {show_float(mu_of(epsilon, delta), 4)})"
 
 
 def calibration_table(result: Calibration) -> ResultTable:
-    """Algorithms 1 and 2 of tran2022: a row for the printed sigma, that of the proof, and the certified one."""
+    """Return the table for Algorithms 1 and 2 of tran2022: rows for the printed, the proved and the certified sigma."""
     rows: list[dict[str, Cell]] = []
     for name in ("printed", "proof", "exact"):
         deviations = {f"deviation_{node}": float(getattr(trio, name)) for node, trio in result.node_std.items()}
@@ -43,7 +43,7 @@ def calibration_table(result: Calibration) -> ResultTable:
 
 
 def batch_calibration_table(result: BatchCalibration) -> ResultTable:
-    """Methods on batches: a row for each noise."""
+    """Return the table for methods on batches: a row for each noise."""
     rows: list[dict[str, Cell]] = [
         {
             "source": name,
@@ -60,7 +60,7 @@ def batch_calibration_table(result: BatchCalibration) -> ResultTable:
 
 
 def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
-    """DP-AGD: a row for each budget."""
+    """Return the table for DP-AGD: a row for each budget."""
     rows: list[dict[str, Cell]] = [
         {
             "source": name,
@@ -76,7 +76,7 @@ def growing_calibration_table(result: GrowingCalibration) -> ResultTable:
 
 
 def settings_calibration_table(result: SettingsCalibration) -> ResultTable:
-    """Any other algorithm: one row."""
+    """Return the table for any other algorithm: one row."""
     rows: list[dict[str, Cell]] = [{"sigma": result.sigma, "epsilon_at_most": float(result.epsilon_at_most)}]
     run = f"N = {result.n}, T = {result.settings['steps']}"
     return ResultTable(f"{_request(result)}, {run}: sigma {show_float(result.sigma)} is certified", rows)
@@ -87,5 +87,5 @@ def _request(result: Calibration | BatchCalibration | GrowingCalibration | Setti
 
 
 def _epsilon(ends: tuple[Real, Real]) -> dict[str, Cell]:
-    """Both bounds of the smallest epsilon."""
+    """Return the bounds on the smallest epsilon as cells."""
     return {"epsilon_at_least": float(ends[0]), "epsilon_at_most": float(ends[1])}

@@ -1,4 +1,4 @@
-"""What noise buys: Renyi, zero-concentrated and Gaussian differential privacy, and the passages between them."""
+"""Privacy accounting: Renyi, zero-concentrated and Gaussian differential privacy, and conversions between them."""
 
 from __future__ import annotations
 

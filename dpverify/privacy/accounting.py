@@ -1,13 +1,13 @@
-"""Epsilon of Gaussian steps from both sides, the noise for an epsilon, and the same for events of dp-accounting.
+"""Bounds of epsilon for Gaussian steps, the noise for a target epsilon, and conversion of dp-accounting events.
 
-A step adds up what each example of a batch gives, at most ``clip`` in norm, and adds noise of deviation
-``sigma * clip``. With one example more or less its sensitivity is ``clip``, with one replaced it is twice that.
-``batches`` has both bounds and their proofs.
+A step sums the contributions of the examples of a batch, each of norm at most ``clip``, and adds Gaussian noise with
+standard deviation ``sigma * clip``. The sensitivity of the sum is ``clip`` for add-remove neighbours and ``2 * clip``
+for replace-one neighbours. The module ``batches`` has the upper and the lower bound of epsilon, with their proofs.
 
-A tree over T steps releases the sum over each dyadic interval within 1..T with noise of its own. An example that is in
-one step is in the intervals around that step, one of each length up to the longest that fits: at most
-floor(log2 T) + 1, and step 1 is in so many. Their sums are one Gaussian mechanism of sensitivity ``clip`` times the
-root of that number, so that both bounds are those of so many steps on all data.
+A tree over T steps releases the sum over each dyadic interval within 1..T, each with its own noise. An example that
+takes part in one step is in at most one interval of each length. So it is in at most floor(log2 T) + 1 intervals, and
+an example of step 1 is in exactly that many. The sums over these intervals are one Gaussian mechanism whose sensitivity
+is ``clip`` times the square root of their number. Both bounds are therefore those of that many steps on all data.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Sampling: TypeAlias = Literal["poisson", "batches", "tree"]
 
 
 def gaussian_steps(sigma: float | Any, steps: int, rate: float, sampling: Sampling = "poisson") -> list[BatchSteps]:
-    """Read a noise multiplier with its steps, or an event in its place, which says how many there are."""
+    """Return the steps that a noise multiplier and a step count, or an event of dp-accounting, describe."""
     if isinstance(sigma, int | float):
         return [gaussian_step(sigma, steps, rate, sampling)]
     return steps_of_event(sigma, sampling)
 
 
 def gaussian_step(sigma: float, steps: int, rate: float, sampling: str = "poisson") -> BatchSteps:
-    """Give steps of one kind in the units of ``batches``, and refuse a number that is out of its range by its name."""
+    """Return steps of one kind in the units of ``batches``, or raise an ArgumentError that names the invalid number."""
     if sampling not in ("poisson", "batches", "tree"):
         raise check.ArgumentError("sampling", sampling, "must be poisson, batches or tree")
     if sampling == "tree":
@@ -57,9 +57,10 @@ def gaussian_step(sigma: float, steps: int, rate: float, sampling: str = "poisso
 
 
 def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchSteps]:
-    """Read a ``dp_accounting.DpEvent`` that is made up of Gaussian ones; others are refused by their names.
+    """Convert a ``dp_accounting.DpEvent`` of Gaussian mechanisms, or raise an ArgumentError that names the other event.
 
-    Its samples are Poisson's, or "batches" without replacement: the two have other neighbours, and are not mixed.
+    With ``sampling="batches"`` the event must sample without replacement, otherwise by Poisson sampling. The two are
+    not mixed because their neighbouring relations differ.
     """
     name = type(event).__name__
     batches = sampling == "batches"
@@ -67,7 +68,8 @@ def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchStep
         return [BatchSteps(1.0, float(event.noise_multiplier))]
     if name == "NoOpDpEvent":
         return []
-    if name == "SingleEpochTreeAggregationDpEvent" and not batches:  # the example is in its largest tree at worst
+    # in the worst case, the example is in the largest tree
+    if name == "SingleEpochTreeAggregationDpEvent" and not batches:
         counts = event.step_counts
         return [gaussian_step(float(event.noise_multiplier), int(np.max(counts)), 1.0, "tree")]
     if name == "ComposedDpEvent":
@@ -87,35 +89,36 @@ def steps_of_event(event: Any, sampling: Sampling = "poisson") -> list[BatchStep
 def epsilon(
     sigma: float | Any, delta: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson"
 ) -> Bounds:
-    """Bound the smallest epsilon of many Gaussian steps from both sides.
+    """Bound the smallest epsilon of many Gaussian steps from above and below.
 
     Parameters
     ----------
     sigma : float or dp_accounting.DpEvent
-        Noise multiplier, above 0: deviation of the noise of a sum over the clip length. Or an event that is made up of
-        Gaussian ones, sampled or not, and composed, or that selects a run of such; then ``steps`` and ``rate`` are not
-        used. With "batches" its samples are drawn without replacement, and its noise multipliers are deviations over
-        what replacing one example changes: that is how dp-accounting reads such events.
+        Noise multiplier, above 0: the standard deviation of the noise of a sum over the clip length. Or an event
+        composed of Gaussian mechanisms, sampled or not, or an event that selects one of several such runs. With an
+        event, ``steps`` and ``rate`` are not used. With "batches", the event samples without replacement, and its noise
+        multipliers are standard deviations over the largest change by replacing one example, as in dp-accounting.
     delta : float
         Privacy parameter in (0, 1).
     steps : int
-        How many, at least 1.
+        Number of steps, at least 1.
     rate : float
-        Part of the data in a batch, in (0, 1]; 1 for all of it.
+        Fraction of the data in a batch, in (0, 1]; 1 for all data.
     sampling : {"poisson", "batches", "tree"}
-        Each example with probability ``rate``, for one example more or less; or batches without replacement, for one
-        example replaced; or each example in one of the steps, in any order, and a binary tree over them with noise
-        ``sigma * clip`` in each node, for one example more or less, where ``rate`` is left out.
+        "poisson" draws each example with probability ``rate``; neighbours are add-remove. "batches" draws batches
+        without replacement; neighbours are replace-one. "tree" uses each example in one of the steps, in any order, and
+        a binary tree over the steps with noise ``sigma * clip`` in each node; neighbours are add-remove, and ``rate``
+        must not be given.
 
     Returns
     -------
     Bounds
-        ``upper`` holds for all data, also where each step is chosen by what was released before; ``lower`` is reached.
+        ``upper`` holds for all data, even if each step is chosen based on earlier releases. ``lower`` is attained.
 
     Raises
     ------
     ValueError
-        If a number is out of its range, or an event holds another mechanism.
+        If a number is out of its range, or an event contains an unsupported mechanism.
 
     Examples
     --------
@@ -126,7 +129,7 @@ def epsilon(
     """
     check_delta(delta)
     if not isinstance(sigma, int | float) and type(sigma).__name__ == "RepeatAndSelectDpEvent":
-        from dpverify.privacy.selection import selected_epsilon  # it loads scipy.optimize
+        from dpverify.privacy.selection import selected_epsilon  # imported here because it loads scipy.optimize
 
         if sampling != "poisson":
             raise check.ArgumentError("sampling", sampling, "must be poisson for an event that selects a run")
@@ -135,19 +138,19 @@ def epsilon(
 
 
 def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> float:
-    """Find a noise multiplier that is certain to give an epsilon, as small as the upper bound allows to six digits.
+    """Return the smallest noise multiplier, to six digits, whose upper bound on epsilon is at most ``epsilon``.
 
     Parameters
     ----------
     epsilon : float
-        What is asked for, from 1e-6 to 300.
+        Target epsilon, from 1e-6 to 300.
     delta, steps, rate, sampling
         As for :func:`epsilon`.
 
     Returns
     -------
     float
-        Deviation of the noise of a sum over the clip length.
+        Standard deviation of the noise of a sum over the clip length.
 
     Raises
     ------
@@ -168,8 +171,8 @@ def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sa
 
     if sampling != "poisson":
         return start * least_factor(steps_with, epsilon, delta, upper_epsilon)
-    # One order has the larger epsilon as far as anybody has seen. If both orders allow its noise, the other is not
-    # needed for the search.
+    # In all known cases the order "removed" has the larger epsilon. If both orders allow its noise, no search for the
+    # other order is needed.
     factor = least_factor(steps_with, epsilon, delta, removed_upper)
     if poisson_upper(steps_with(factor), delta) > epsilon:
         factor = least_factor(steps_with, epsilon, delta, poisson_upper)
@@ -177,22 +180,23 @@ def sigma(epsilon: float, delta: float, *, steps: int = 1, rate: float = 1.0, sa
 
 
 def event(sigma: float, *, steps: int = 1, rate: float = 1.0, sampling: Sampling = "poisson") -> Any:
-    """Make the event of dp-accounting that :func:`epsilon` would be asked about (the extra ``accounting``).
+    """Return the dp-accounting event with the given steps; needs the extra ``accounting``.
 
     Parameters
     ----------
     sigma, steps, rate, sampling
-        As for :func:`epsilon`, but that dp-accounting has no event of batches without their sizes.
+        As for :func:`epsilon`, without "batches": dp-accounting needs the sizes of the batch and the data for that
+        event.
 
     Returns
     -------
     dp_accounting.DpEvent
-        Gaussian steps, sampled or not and composed, or a tree.
+        Composed Gaussian steps, sampled or not, or a tree.
 
     Raises
     ------
     ValueError
-        If a number is out of its range, or batches are asked for.
+        If a number is out of its range, or ``sampling`` is "batches".
     ModuleNotFoundError
         If dp-accounting is not installed.
     """

@@ -1,7 +1,7 @@
-"""From Renyi and zero-concentrated bounds to (epsilon, delta): forms of papers, the best ones, and their worst cases.
+"""Conversions from Renyi and zero-concentrated bounds to (epsilon, delta): published, best possible, and worst cases.
 
-The worst cases are two-point laws, in exact arithmetic. By the joint range of two f-divergences, no pair of laws of a
-given Renyi divergence has a larger hockey-stick divergence.
+The worst cases are distributions on two points, in exact arithmetic. By the joint range of two f-divergences, no pair
+of distributions with a given Renyi divergence has a larger hockey-stick divergence.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from flint import arb, fmpq
 
 
 def classic_epsilon(order: float, rdp: float, delta: float) -> float:
-    """Convert by Mironov 2017, proposition 3: rdp + log(1/delta)/(order - 1).
+    """Return rdp + log(1/delta)/(order - 1), the conversion of Mironov 2017, proposition 3.
 
     Parameters
     ----------
     order, rdp, delta : float
-        Renyi order above 1, bound on the divergence of that order, at least 0, and 0 < delta < 1; else a ValueError.
+        Renyi order above 1, bound on the divergence of that order, at least 0, and 0 < delta < 1. A ValueError is
+        raised otherwise.
     """
     _check(order, rdp, delta)
     return rdp - math.log(delta) / (order - 1.0)
 
 
 def improved_epsilon(order: float, rdp: float, delta: float) -> float:
-    """Convert by Canonne, Kamath and Steinke 2020, proposition 12 (also Balle et al. 2020, Asoodeh et al. 2020).
+    """Return the conversion of Canonne, Kamath and Steinke 2020, proposition 12.
+
+    It is also due to Balle et al. 2020 and Asoodeh et al. 2020.
 
     Parameters
     ----------
@@ -36,7 +39,7 @@ def improved_epsilon(order: float, rdp: float, delta: float) -> float:
     Returns
     -------
     float
-        rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; it beats the classic one at every order.
+        rdp + log(1 - 1/order) - log(order delta)/(order - 1), at least 0; smaller than the classic one at every order.
 
     Raises
     ------
@@ -48,11 +51,11 @@ def improved_epsilon(order: float, rdp: float, delta: float) -> float:
 
 
 def tight_epsilon(order: float, rdp: float, delta: float) -> float:
-    """Smallest epsilon that one Renyi bound gives; some mechanism attains it (Asoodeh et al. 2020, theorem 3).
+    """Return the smallest epsilon that one Renyi bound implies; it is attained (Asoodeh et al. 2020, theorem 3).
 
     By the joint range of two f-divergences, two-point distributions are the worst case. So (epsilon, delta) is implied
     exactly if p^order q^(1-order) + (1-p)^order (1-q)^(1-order) >= exp((order - 1) rdp) for p = delta + exp(epsilon) q,
-    whatever q is. The left side is convex in q. Dropping its second term gives :func:`improved_epsilon`.
+    for every q. The left side is convex in q. Dropping its second term gives :func:`improved_epsilon`.
 
     Parameters
     ----------
@@ -80,23 +83,23 @@ def tight_epsilon(order: float, rdp: float, delta: float) -> float:
     high = improved_epsilon(order, rdp, delta)
     if excess(high) <= 0:  # equal to the last digit
         return high
-    from scipy.optimize import brentq  # not above: its import takes half a second
+    from scipy.optimize import brentq  # imported here because it takes half a second
 
     return float(brentq(excess, 0.0, high, xtol=1e-14 * max(high, 1.0), rtol=1e-14))
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Convert rho-zCDP by Bun and Steinke 2016, proposition 3: rho + 2 sqrt(rho log(1/delta)).
+    """Return rho + 2 sqrt(rho log(1/delta)), the conversion of rho-zCDP by Bun and Steinke 2016, proposition 3.
 
     Parameters
     ----------
     rho, delta : float
-        Zero-concentrated parameter, at least 0, and 0 < delta < 1; else a ValueError.
+        Zero-concentrated parameter, at least 0, and 0 < delta < 1. A ValueError is raised otherwise.
 
     Returns
     -------
     float
-        epsilon; the best order of :func:`classic_epsilon`, 1 + sqrt(log(1/delta)/rho).
+        epsilon. It equals :func:`classic_epsilon` at the best order, 1 + sqrt(log(1/delta)/rho).
     """
     _check(2.0, rho, delta)
     return rho + 2.0 * math.sqrt(-rho * math.log(delta))
@@ -112,7 +115,7 @@ def _check(order: float, rdp: float, delta: float) -> None:
 
 
 def _least_log_moment(order: float, epsilon: float, delta: float) -> float:
-    """Least log of the moment over all pairs of two-point laws with p = delta + exp(epsilon) q."""
+    """Return the least log moment over all pairs of two-point distributions with p = delta + exp(epsilon) q."""
     limit = math.log1p(-delta) - epsilon  # q < exp(limit) keeps p below 1
 
     def log_moment(s: float) -> float:  # s = log q
@@ -125,11 +128,11 @@ def _least_log_moment(order: float, epsilon: float, delta: float) -> float:
         top = max(first, second)
         return top + math.log(math.exp(first - top) + math.exp(second - top))
 
-    # The first term alone is least at q = (order - 1) delta exp(-epsilon).
+    # The first term alone is minimal at q = (order - 1) delta exp(-epsilon).
     start = min(math.log(order - 1.0) + math.log(delta) - epsilon, limit)
     low = start - 40.0
     high = limit
-    from scipy.optimize import minimize_scalar  # not above, as brentq
+    from scipy.optimize import minimize_scalar  # imported here because it takes half a second
 
     best = minimize_scalar(log_moment, bounds=(low, high), method="bounded", options={"xatol": 1e-10})
     return min(float(best.fun), log_moment(start), log_moment(limit))
@@ -142,7 +145,7 @@ SCALES = (0.5, 1.0, 2.0, 3.0)
 
 
 def two_point_divergence(order: Fraction, p: Fraction, q: Fraction) -> arb:
-    """Renyi divergence of the law (p, 1-p) from (q, 1-q): log(p^z q^(1-z) + (1-p)^z (1-q)^(1-z))/(z - 1)."""
+    """Return the Renyi divergence of (p, 1-p) from (q, 1-q): log(p^z q^(1-z) + (1-p)^z (1-q)^(1-z))/(z - 1)."""
     if order <= 1:
         raise ValueError(f"order must be above 1, got order={order}.")
     for name, value in (("p", p), ("q", q)):
@@ -154,14 +157,15 @@ def two_point_divergence(order: Fraction, p: Fraction, q: Fraction) -> arb:
 
 
 def two_point_delta(p: Fraction, q: Fraction, epsilon: arb) -> arb:
-    """Smallest delta at epsilon of the law (p, 1-p) against (q, 1-q), p above q: p - exp(epsilon) q, at least 0."""
+    """Return the smallest delta of (p, 1-p) against (q, 1-q) for p > q: p - exp(epsilon) q, at least 0."""
     return (_ball(p) - epsilon.exp() * _ball(q)).max(arb(0))
 
 
 def near_worst_laws() -> Iterator[tuple[Fraction, Fraction, Fraction, Fraction, Fraction]]:
-    """Two-point laws near the worst, each with its order, a sharp upper bound on the divergence, delta, p and q.
+    """Yield nearly worst pairs of two-point distributions: the order, a sharp bound on the divergence, delta, p and q.
 
-    At the classic epsilon, p = delta (1 - 1/order)^(order - 1) is the worst, but for the second outcome.
+    At the classic epsilon, p = delta (1 - 1/order)^(order - 1) is the worst case up to the effect of the second
+    outcome.
     """
     for order in ORDERS:
         z = float(order)
@@ -176,8 +180,8 @@ def near_worst_laws() -> Iterator[tuple[Fraction, Fraction, Fraction, Fraction, 
 
 
 def _second(z: float, p: float, log_moment: float) -> float:
-    """Probability q with about this moment, 0 where there is none among the floats."""
-    first = math.exp(log_moment) - (1.0 - p) ** z if p < 1.0 else 0.0  # the second outcome has the rest
+    """Return a probability q with about this moment, or 0 if no float has it."""
+    first = math.exp(log_moment) - (1.0 - p) ** z if p < 1.0 else 0.0  # minus the moment of the second outcome
     if first <= 0.0:
         return 0.0
     return math.exp(min((z * math.log(p) - math.log(first)) / (z - 1.0), 0.0))
@@ -188,6 +192,6 @@ def _ball(value: Fraction) -> arb:
 
 
 def _rational_above(value: arb) -> Fraction:
-    """Upper end of a ball, which is a dyadic rational."""
+    """Return the upper end of a ball, which is a dyadic rational."""
     mantissa, exponent = value.upper().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)

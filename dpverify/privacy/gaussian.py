@@ -1,14 +1,15 @@
-"""The exact trade-off of the Gaussian mechanism.
+"""The exact trade-off of epsilon and delta of the Gaussian mechanism.
 
-A Gaussian mechanism has a mean that moves by at most mu standard deviations between neighbours. An adaptive composition
-of Gaussian mechanisms is no worse than a single one with mu^2 the sum of squares (Dong, Roth and Su 2022), and one that
-moves by exactly that much is no better. It is (epsilon, delta)-DP exactly if
+In a Gaussian mechanism with parameter mu, the mean moves by at most mu standard deviations between neighbours. An
+adaptive composition of Gaussian mechanisms is at least as private as a single one whose mu^2 is the sum of squares
+(Dong, Roth and Su 2022). A mechanism whose mean moves by exactly mu attains the bound. It is (epsilon, delta)-DP
+exactly if
 
     delta >= Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu)          (Balle and Wang 2018, theorem 8)
            = phi(x) (M(x) - M(x + mu)),    x = epsilon/mu - mu/2,    M the Mills ratio.
 
-The second form is what is computed: nothing in it overflows, and ``mills_gap`` does not cancel: as M(x) is the integral
-of exp(-x t - t^2/2) over t > 0, M(u - h) - M(u + h) = 2 sum J_k(u) h^k over odd k, with
+The second form is computed, because nothing in it overflows and ``mills_gap`` does not cancel: M(x) is the integral
+of exp(-x t - t^2/2) over t > 0, so that M(u - h) - M(u + h) = 2 sum J_k(u) h^k over odd k, with
 J_k(u) = (1/k!) integral of t^k exp(-u t - t^2/2), a sum of positive terms.
 """
 
@@ -26,22 +27,22 @@ ROOT_HALF = math.sqrt(0.5)
 ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
-NARROW = 0.01  # from h = NARROW (1 + u) on, a difference of two values loses less than two digits
-FORWARD = 3.0  # up to here the recursion of J_k may run upwards; beyond it is a continued fraction
-FRACTION = 40  # steps of the continued fraction; from u = 3 on they give all digits
+NARROW = 0.01  # for h >= NARROW (1 + u), the difference of two values loses less than two digits
+FORWARD = 3.0  # for larger u the upward recursion of J_k is unstable, and a continued fraction is used
+FRACTION = 40  # steps of the continued fraction; they give all digits from u = 3 on
 
-STEPS = 200  # of Newton's method; it takes 4 to 7 except where delta is within 1e-3 of 1
-SETTLED = 4e-16  # a relative step that changes nothing
-LARGE = 1e8  # from this mu on, exp(epsilon) Phi(-mu/2 - epsilon/mu) moves epsilon by less than 1, of mu^2/2
-FAR = 1e8  # from this x on, M(x) is 1/x to the last digit
-SMALL = 1e-100  # below this mu, delta/mu depends on epsilon/mu alone, to a hundred digits
-LINEAR = 1e-20  # a mu at which that is so to twenty digits, and nothing underflows
+STEPS = 200  # most steps of Newton's method; it takes 4 to 7 unless delta is within 1e-3 of 1
+SETTLED = 4e-16  # relative step size at which the iteration stops
+LARGE = 1e8  # for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu) changes epsilon by less than 1, compared with mu^2/2
+FAR = 1e8  # for larger x, M(x) is 1/x to the last digit
+SMALL = 1e-100  # for smaller mu, delta/mu depends only on epsilon/mu, to a hundred digits
+LINEAR = 1e-20  # a mu for which this holds to twenty digits, and nothing underflows
 
 Reals = TypeVar("Reals", float, NDArray[np.float64])
 
 
 def compose_mu(mus: Iterable[float]) -> float:
-    """Compose Gaussian mechanisms, adaptively or not: the root of the sum of squares of mu >= 0, to the last digit."""
+    """Return the mu of a composition of Gaussian mechanisms, adaptive or not: the root of the sum of squares."""
     values = tuple(mus)
     if values and not min(values) >= 0:
         raise ValueError(f"each mu must be at least 0, got {min(values)}.")
@@ -52,7 +53,7 @@ def compose_mu(mus: Iterable[float]) -> float:
 
 
 def log_delta_of(mu: float, epsilon: float) -> float:
-    """Logarithm of :func:`delta_of`, also far below the smallest float; -inf for delta 0."""
+    """Return the logarithm of :func:`delta_of`, even if delta underflows; -inf for delta 0."""
     mu = float(mu)
     epsilon = float(epsilon)
     _check(mu, epsilon)
@@ -64,28 +65,29 @@ def log_delta_of(mu: float, epsilon: float) -> float:
 
 
 def delta_of(mu: float, epsilon: float) -> float:
-    """Smallest delta with which a Gaussian mechanism is (epsilon, delta)-DP, with a relative error below 1e-12.
+    """Return the smallest delta of a Gaussian mechanism at an epsilon, with a relative error below 1e-12.
 
     Parameters
     ----------
     mu, epsilon : float
-        Sensitivity over standard deviation, and privacy parameter; both at least 0, not both infinite; else a
-        ValueError.
+        Sensitivity over standard deviation, and privacy parameter. A ValueError is raised if one of them is negative or
+        both are infinite.
     """
     return math.exp(log_delta_of(mu, epsilon))
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """Smallest epsilon with which a Gaussian mechanism is (epsilon, delta)-DP; +inf where there is none.
+    """Return the smallest epsilon with which a Gaussian mechanism is (epsilon, delta)-DP; +inf if there is none.
 
-    Newton's method on log delta, which is concave in epsilon, started from the upper bound
-    mu^2/2 + mu sqrt(2 log(1/delta)): every iterate is an upper bound up to rounding.
-    ``gaussian_safe`` rounds for certain.
+    The result is computed by Newton's method on log delta, which is concave in epsilon. It starts from the upper bound
+    mu^2/2 + mu sqrt(2 log(1/delta)), so that every iterate is an upper bound up to rounding. ``gaussian_safe`` has a
+    certified result.
 
     Parameters
     ----------
     mu, delta : float
-        Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1]; else a ValueError.
+        Sensitivity over standard deviation, at least 0, and privacy parameter in [0, 1]. A ValueError is raised
+        otherwise.
     """
     mu = float(mu)
     delta = float(delta)
@@ -115,15 +117,16 @@ def epsilon_of(mu: float, delta: float) -> float:
 
 
 def mu_of(epsilon: float, delta: float) -> float:
-    """Largest mu with which a Gaussian mechanism is (epsilon, delta)-DP; +inf for delta 1 or epsilon +inf.
+    """Return the largest mu with which a Gaussian mechanism is (epsilon, delta)-DP.
 
-    The smallest sigma for a sensitivity is that sensitivity over this mu. Newton's method on log delta, which is
-    concave in mu, from below: every iterate is private up to rounding. ``gaussian_safe`` rounds for certain.
+    The result is +inf for delta 1 or epsilon +inf. The smallest sigma for a sensitivity is that sensitivity over this
+    mu. The result is computed by Newton's method on log delta, which is concave in mu. It starts from below, so that
+    every iterate is private up to rounding. ``gaussian_safe`` has a certified result.
 
     Parameters
     ----------
     epsilon, delta : float
-        Privacy parameters, at least 0 and in [0, 1]; else a ValueError.
+        Privacy parameters, at least 0 and in [0, 1]. A ValueError is raised otherwise.
     """
     epsilon = float(epsilon)
     delta = float(delta)
@@ -151,7 +154,7 @@ def mu_of(epsilon: float, delta: float) -> float:
 
 
 def _check(mu: float, epsilon: float) -> None:
-    """Refuse what has no delta."""
+    """Raise a ValueError for arguments without a delta."""
     if not mu >= 0:
         raise ValueError(f"mu must be at least 0, got mu={mu}.")
     if not epsilon >= 0:
@@ -161,7 +164,7 @@ def _check(mu: float, epsilon: float) -> None:
 
 
 def _log_delta(mu: float, epsilon: float, left: float) -> float:
-    """Compute log delta for finite mu > 0 and epsilon; ``left`` is epsilon/mu - mu/2."""
+    """Return log delta for finite mu > 0 and epsilon; ``left`` is epsilon/mu - mu/2."""
     u = epsilon / mu
     h = 0.5 * mu
     if u == math.inf:
@@ -178,12 +181,12 @@ def _log_delta(mu: float, epsilon: float, left: float) -> float:
 
 
 def _left(mu: float, epsilon: float) -> float:
-    """Compute epsilon/mu - mu/2 without the error that the rounded quotient leaves when the two are large and close."""
+    """Return epsilon/mu - mu/2, corrected for the rounding error of the quotient if the terms are large and close."""
     quotient = epsilon / mu
     difference = quotient - 0.5 * mu
     if not mu / 3.0 <= quotient <= mu:
         return difference
-    scale = math.frexp(mu)[1]  # all three are near 1 now
+    scale = math.frexp(mu)[1]  # scales all three numbers to about 1
     quotient = math.ldexp(quotient, -scale)
     near = math.ldexp(mu, -scale)
     a = halves(quotient)
@@ -194,26 +197,26 @@ def _left(mu: float, epsilon: float) -> float:
 
 
 def halves(x: Reals) -> tuple[Reals, Reals]:
-    """Split a float, or each of an array, into two of at most 26 bits."""
+    """Split a float, or each element of an array, into two floats of at most 26 bits."""
     scaled = 134217729.0 * x  # 2^27 + 1
     high = scaled - (scaled - x)
     return high, x - high
 
 
 def mills(x: float) -> float:
-    """Mills ratio Phi(-x)/phi(x) of the standard normal law: sqrt(pi/2) erfcx(x/sqrt(2))."""
+    """Return the Mills ratio Phi(-x)/phi(x) of the standard normal distribution: sqrt(pi/2) erfcx(x/sqrt(2))."""
     return ROOT_HALF_PI * float(erfcx(ROOT_HALF * x))
 
 
 def mills_gap(u: float, h: float, left: float | None = None) -> float:
-    """Difference M(u - h) - M(u + h) of two Mills ratios, to nearly all digits."""
+    """Return the difference M(u - h) - M(u + h) of two Mills ratios, to nearly all digits."""
     if h < NARROW * (1.0 + u):
         return _narrow_gap(u, h)
     return mills(u - h if left is None else left) - mills(u + h)
 
 
 def _narrow_gap(u: float, h: float) -> float:
-    """Sum the first four terms of the series in h; the next is below 1e-16 of it."""
+    """Return the sum of the first four terms of the series in h; the next term is below 1e-16 of it."""
     if u < FORWARD:
         i0 = mills(u)
         i1 = 1.0 - u * i0
@@ -223,7 +226,8 @@ def _narrow_gap(u: float, h: float) -> float:
         i5 = 4.0 * i3 - u * i4
         i7 = 6.0 * i5 - u * (5.0 * i4 - u * i5)
     else:
-        ratio = 0.5 * (math.sqrt(u * u + 4.0 * FRACTION) - u)  # I_k/I_(k-1) = k/(u + I_(k+1)/I_k), fixed for a large k
+        # I_k/I_(k-1) = k/(u + I_(k+1)/I_k); starts from its fixed point
+        ratio = 0.5 * (math.sqrt(u * u + 4.0 * FRACTION) - u)
         ratios = [0.0] * (FRACTION + 1)
         for k in range(FRACTION, 0, -1):
             ratio = k / (u + ratio)

@@ -1,8 +1,8 @@
-"""Exact privacy parameters of Gaussian mechanisms in ball arithmetic: rounded to either side, and of compositions.
+"""Certified privacy parameters of Gaussian mechanisms, by ball arithmetic: rounded to either side, and of compositions.
 
 Near epsilon = 0 the epsilon of a composition is more sensitive than its input: a relative error u of mu or delta
-becomes one of about 0.8 u mu/epsilon. The rounded root of the sum of squares is then not enough, and the last steps are
-done in balls, which gives twelve digits also there.
+becomes a relative error of about 0.8 u mu/epsilon. A rounded root of the sum of squares is then not accurate enough.
+The last steps are therefore computed in balls, which gives twelve digits there too.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LAST_BITS = 1 << 16
 
 
 def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
-    """Decide without rounding whether a Gaussian mechanism is (epsilon, delta)-DP; floats stand for dyadic rationals.
+    """Return whether a Gaussian mechanism is (epsilon, delta)-DP, without rounding; floats count as exact rationals.
 
-    True is certain. False is too, unless an argument is a ball that holds both answers or the two sides agree to
-    thousands of digits.
+    True is always certain. False is certain unless an argument is a ball that contains both answers, or both sides
+    agree to thousands of digits.
     """
     for name, value in (("mu", mu), ("epsilon", epsilon), ("delta", delta)):
         if isinstance(value, float) and not math.isfinite(value):
@@ -48,7 +48,7 @@ def certify(mu: Real, epsilon: Real, delta: Real) -> bool:
 
 
 def delta_ball(mu: Real, epsilon: Real) -> arb:
-    """Enclose Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu); terms may cancel, and more bits help."""
+    """Enclose Phi(mu/2 - epsilon/mu) - exp(epsilon) Phi(-mu/2 - epsilon/mu); more bits help if the terms cancel."""
     m = _ball(mu)
     e = _ball(epsilon)
     root = arb(2).sqrt()
@@ -58,13 +58,13 @@ def delta_ball(mu: Real, epsilon: Real) -> arb:
 
 
 def _ball(value: Real) -> arb:
-    """Enclose a number; a float is the rational that it is."""
+    """Enclose a number; a float is taken as an exact rational."""
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
     return arb(value)
 
 
-TRIES = 64  # doublings of the step with which a rounded value is moved to the safe side
+TRIES = 64  # doublings of the step by which a rounded value is moved to the safe side
 
 
 def safe_epsilon(mu: float, delta: float) -> float:
@@ -84,7 +84,10 @@ def safe_mu(epsilon: float, delta: float) -> float:
 
 
 def missed_epsilon(mu: float, delta: float) -> float:
-    """Largest epsilon, rounded down, for which the mechanism is certainly not (epsilon, delta)-DP; 0 says nothing."""
+    """Return the largest epsilon, rounded down, for which the mechanism certainly is not (epsilon, delta)-DP.
+
+    The result 0 carries no information.
+    """
     epsilon = epsilon_of(mu, delta)
     if epsilon in {0.0, math.inf}:
         return epsilon
@@ -93,7 +96,10 @@ def missed_epsilon(mu: float, delta: float) -> float:
 
 
 def missed_mu(epsilon: float, delta: float) -> float:
-    """Smallest mu, rounded up, for which the mechanism is certainly not (epsilon, delta)-DP; infinite for delta = 1."""
+    """Return the smallest mu, rounded up, with which the mechanism certainly is not (epsilon, delta)-DP.
+
+    The result is infinite for delta = 1.
+    """
     mu = mu_of(epsilon, delta)
     if mu == math.inf:
         return mu
@@ -102,7 +108,7 @@ def missed_mu(epsilon: float, delta: float) -> float:
 
 
 def _moved(value: float, sign: float, is_safe: Callable[[float], bool], what: str) -> float:
-    """Move a value by one unit in the last place, then two, four, .. until it is certain."""
+    """Move a value by one unit in the last place, then two, four, .. units, until it is certified."""
     unit = max(math.ulp(value), 1e-300)
     for doubling in range(TRIES):
         if is_safe(value):
@@ -111,9 +117,9 @@ def _moved(value: float, sign: float, is_safe: Callable[[float], bool], what: st
     raise ArithmeticError(f"could not certify {what}.")
 
 
-SENSITIVE: Final = 0.3  # epsilon over mu from which on floats alone give thirteen digits
+SENSITIVE: Final = 0.3  # value of epsilon over mu from which floats give thirteen digits
 
-FEW: Final = 256  # numbers that Python adds up sooner than numpy
+FEW: Final = 256  # count up to which Python sums faster than numpy
 
 BITS: Final = 128
 """Of the balls; as many more as the two terms of delta, which are near 1/2, have leading digits in common."""
@@ -123,24 +129,24 @@ STEPS: Final = 60
 
 
 def composed_epsilon(mus: Iterable[float], delta: float) -> float:
-    """Smallest epsilon with which Gaussian mechanisms are (epsilon, delta)-DP together, composed adaptively or not.
+    """Return the smallest epsilon of a composition of Gaussian mechanisms, adaptive or not.
 
     Parameters
     ----------
     mus : iterable of float
-        Sensitivity over standard deviation of each, at least 0; an array is fastest.
+        Sensitivity over standard deviation of each mechanism, at least 0; an array is fastest.
     delta : float
         Privacy parameter in [0, 1].
 
     Returns
     -------
     float
-        epsilon, with a relative error below 1e-12; 0 where delta is enough for it, +inf where no epsilon is.
+        epsilon, with a relative error below 1e-12; 0 if delta suffices for it, and +inf if no epsilon suffices.
 
     Raises
     ------
     ValueError
-        If one mu is negative or NaN, or delta is outside [0, 1].
+        If a mu is negative or NaN, or delta is outside [0, 1].
     """
     values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
     mu = compose_mu(values.tolist())
@@ -153,7 +159,7 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
 
 
 def _refined(mus: Vector, rough: float, delta: float, epsilon: float) -> float:
-    """Newton's method on delta, which is convex in epsilon, with all digits of the sum of squares."""
+    """Refine epsilon by Newton's method on delta, which is convex in epsilon, with a precise sum of squares."""
     with ctx.workprec(BITS + 2 * max(0, -math.frexp(rough)[1])):
         mu = _root_of_squares(mus)
         estimate = arb(epsilon)
@@ -161,18 +167,18 @@ def _refined(mus: Vector, rough: float, delta: float, epsilon: float) -> float:
         for _ in range(STEPS):
             u = estimate / mu / root
             h = mu / 2 / root
-            right = estimate.exp() * (u + h).erfc()  # twice minus the slope
+            right = estimate.exp() * (u + h).erfc()  # minus twice the slope
             step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
             estimate = (estimate + step).mid()
-            if not abs(step) * abs(step) > SETTLED * abs(estimate) * mu:  # what is left is at most step^2/mu
+            if not abs(step) * abs(step) > SETTLED * abs(estimate) * mu:  # the remaining error is at most step^2/mu
                 break
         return max(float(estimate), 0.0)
 
 
 def _root_of_squares(mus: Vector) -> arb:
-    """Root of the sum of squares to thirty digits: squares and their rounding errors, summed with theirs."""
+    """Return the root of the sum of squares to thirty digits, by summing the squares and all rounding errors."""
     scale = math.frexp(float(mus.max()))[1]
-    values = np.ldexp(mus, -scale)  # at most 1; what underflows is below 10^-300 of the sum
+    values = np.ldexp(mus, -scale)  # at most 1; numbers that underflow are below 10^-300 of the sum
     squares = values * values
     high, low = halves(values)
     correction = float(

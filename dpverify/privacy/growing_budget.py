@@ -1,21 +1,23 @@
-r"""Epsilon of Gaussian measurements and noisy choices that share a budget of zero-concentrated DP, from both sides.
+r"""Epsilon of Gaussian measurements and noisy choices that share a budget of zero-concentrated DP.
 
-A step measures a vector for ``direction`` and then chooses among lengths for ``choice``. Where it chooses 0 it measures
-once more, for ``growth`` times what the direction has cost so far, and chooses again; the next direction costs as much
-as the last one did in the end. Nothing is done that the rest of the budget cannot pay. A measurement for rho has mu =
-sqrt(2 rho); a choice for rho takes the least of losses in [0, C'] with Laplace noise of scale 2 C'/(n e), e = sqrt(2
-rho), where replacing one example moves each mean loss by at most C'/n. So the choice is e-DP, hence e^2/2-zCDP.
+A step spends ``direction`` on the measurement of a vector, the direction, and then ``choice`` on a choice among step
+lengths. If the length 0 is chosen, the step measures again, for ``growth`` times the budget spent on this direction so
+far, and chooses again. The next direction starts with the final budget of the last one. Nothing is done that the
+remaining budget cannot pay. A measurement with budget rho has mu = sqrt(2 rho). A choice with budget rho selects the
+smallest of losses in [0, C'] with Laplace noise of scale 2 C'/(n e), e = sqrt(2 rho), where replacing one example
+changes each mean loss by at most C'/n. So the choice is e-DP, hence e^2/2-zCDP.
 
-**From above.** What is spent adaptively, with a budget that is never passed, costs no more than the budget (Feldman and
-Zrnic 2021, theorem 3.1, for each order): rho-zCDP, converted at the best of many orders.
+**Upper bound.** Adaptive spending that never exceeds the budget costs no more than the budget (Feldman and Zrnic 2021,
+theorem 3.1, for each order). It is rho-zCDP, converted at the best of many orders.
 
-**From below.** Let one example have a gradient of length C in a direction and all others, and the one that replaces it,
-the opposite one. In the first r choices all losses but that at 0 are as large as can be, so that 0 wins. In each later
-one two lengths differ, and for the one example only: its losses there are 0 and C', or C' and 0 for the neighbour.
-Either wins with the chances 1 - S and S, S = exp(-e/2) (1/2 + e/8) being a tail of the difference of two Laplace
-numbers. So the pair is a Gaussian one and many independent two-point ones, but where another length wins: that has at
-most the chance K exp(-x) (1/2 + x/4) a choice, x = (n-2) e/2 being a gap of C' (n-2)/n, and delta pays for it. The r
-that shows most is taken.
+**Lower bound.** Let one example have a gradient of length C in a direction, and let all other examples and the
+replacement have the opposite gradient. In the first r choices all losses but that at 0 have their largest value, so
+that 0 is chosen. In each later choice two lengths differ, and only for the one example: its losses there are 0 and C',
+or C' and 0 for the neighbour. The lengths are then chosen with probabilities 1 - S and S, where
+S = exp(-e/2) (1/2 + e/8) is a tail of the difference of two Laplace variables. So the pair consists of a Gaussian pair
+and many independent two-point pairs, unless another length is chosen. That has probability at most
+K exp(-x) (1/2 + x/4) per choice, where x = (n-2) e/2 corresponds to a gap of C' (n-2)/n, and it is subtracted from
+delta. The bound is the largest one over r.
 """
 
 from __future__ import annotations
@@ -32,26 +34,26 @@ from dpverify.privacy.conversions import improved_epsilon, zcdp_epsilon
 from dpverify.privacy.participation import Bounds
 
 ORDERS: Final = [1.0 + 1.2**k for k in range(-10, 60)]
-SAFE: Final = 1e-9  # part of each number that goes to rounding
+SAFE: Final = 1e-9  # relative margin of each number for rounding errors
 MOST_REPEATS: Final = 2000
 
 
 @dataclass(frozen=True)
 class GrowingBudget:
-    """A budget and what is spent of it.
+    """A budget and how it is spent.
 
     Attributes
     ----------
     rho, direction, choice : float
-        The whole budget, a first direction's and a choice's, above 0.
+        The total budget, the budget of a first direction, and the budget of a choice; all above 0.
     growth : float
-        By what part the budget of a direction grows, above 0.
+        Relative growth of the budget of a direction, above 0.
     candidates : int
         Number K of lengths besides 0, at least 1.
     examples : int
         n, at least 1.
     steps : int
-        At most so many steps are done, at least 1.
+        Largest number of steps, at least 1.
 
     Raises
     ------
@@ -75,19 +77,19 @@ class GrowingBudget:
 
 
 def shared_epsilon(budget: GrowingBudget, delta: float) -> Bounds:
-    """Bound the smallest epsilon of what is measured and chosen, for replacing one example.
+    """Bound the smallest epsilon of all measurements and choices, for replace-one neighbours.
 
     Parameters
     ----------
     budget : GrowingBudget
-        What may be spent, and how.
+        The budget, and how it is spent.
     delta : float
         Privacy parameter in (0, 1).
 
     Returns
     -------
     Bounds
-        ``upper`` holds for all data; ``lower`` is reached by the data set of this module's head, or 0.
+        ``upper`` holds for all data. ``lower`` is attained by the data set in the docstring of this module, or is 0.
 
     Raises
     ------
@@ -101,37 +103,37 @@ def shared_epsilon(budget: GrowingBudget, delta: float) -> Bounds:
 
 
 def budget_epsilon(rho: float, delta: float) -> float:
-    """Give an epsilon that rho-zCDP implies."""
+    """Return an epsilon that rho-zCDP implies."""
     return min(zcdp_epsilon(rho, delta), *(improved_epsilon(order, order * rho, delta) for order in ORDERS))
 
 
 def classic_budget(epsilon: float, delta: float) -> float:
-    """Give the rho whose conversion rho + 2 sqrt(rho log(1/delta)) is epsilon."""
+    """Return the rho for which rho + 2 sqrt(rho log(1/delta)) is epsilon."""
     root = math.sqrt(math.log(1.0 / delta))
     return (math.sqrt(root * root + epsilon) - root) ** 2
 
 
 def largest_budget(epsilon: float, delta: float) -> float:
-    """Give the largest rho, up to nine digits, that is certain to imply (epsilon, delta)-DP by one of the orders."""
+    """Return the largest rho, to nine digits, that certainly implies (epsilon, delta)-DP by one of the orders."""
     low = classic_budget(epsilon, delta)
-    from scipy.optimize import brentq  # not above: its import takes half a second
+    from scipy.optimize import brentq  # imported here because it takes half a second
 
     return float(brentq(lambda rho: budget_epsilon(rho, delta) - epsilon, low, 64.0 * low, xtol=1e-12)) * (1.0 - SAFE)
 
 
 def two_lengths(choice: float) -> tuple[float, float]:
-    """Give e of a choice, and the chance of the length that the one example is against."""
+    """Return e of a choice, and the probability of the length that the one example opposes."""
     e = math.sqrt(2.0 * choice)
     return e, tail(0.5 * e)
 
 
 def tail(x: float) -> float:
-    """Chance that a difference of two Laplace numbers of scale 1 is above x, which is at least 0."""
+    """Return the probability that the difference of two Laplace variables of scale 1 exceeds x >= 0."""
     return math.exp(-x) * (0.5 + 0.25 * x)
 
 
 def _ways(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
-    """For each number of first choices that 0 wins: what all measurements cost, later choices, and all choices."""
+    """Yield, for each r, the budget of all measurements, the number of later choices, and the number of all choices."""
     direction = measured = spent = budget.direction
     for repeats in range(MOST_REPEATS):
         later = 0
@@ -154,7 +156,7 @@ def _ways(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
 
 
 def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, choices: int) -> float:
-    """Largest epsilon at which delta is certainly more than what is asked for."""
+    """Return the largest epsilon at which the true delta certainly exceeds ``delta``; 0 if there is none."""
     e, less = two_lengths(budget.choice)
     lost = choices * budget.candidates * tail(max(0.5 * (budget.examples - 2) * e, 0.0))
     mu, loss, odds = math.sqrt(2.0 * measured), math.log((1.0 - less) / less), math.log(less) - math.log1p(-less)
@@ -175,7 +177,7 @@ def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, 
     high = later * loss + mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta)) + 1e-9
     if excess(0.0) <= 0.0 or excess(high) >= 0.0:
         return 0.0
-    from scipy.optimize import brentq  # not above, as before
+    from scipy.optimize import brentq  # imported here because it takes half a second
 
     root = float(brentq(excess, 0.0, high, xtol=1e-12 * high))
     return root * (1.0 - SAFE) if excess(root * (1.0 - SAFE)) > 0.0 else 0.0

@@ -1,7 +1,7 @@
-"""The noncentral F distribution solved for its noncentrality, and for its quantile.
+"""The noncentral F distribution: solving for its noncentrality, and for its quantiles.
 
-Its distribution function goes from 1 to 0 within a few steps of the root of the noncentrality and is flat elsewhere,
-so that a search on it crawls. As a quantile of the standard normal, over that root, it is nearly a straight line.
+As a function of the root of the noncentrality, the distribution function drops from 1 to 0 within a few units and is
+flat elsewhere, so that a search on it is slow. Its standard normal quantile is nearly linear in that root.
 """
 
 from __future__ import annotations
@@ -11,24 +11,25 @@ from collections.abc import Callable
 
 from scipy import special
 
-SERIES = 1e6  # numerator degrees of freedom times F up to which the distribution function is computed for a bound
+SERIES = 1e6  # largest product of numerator degrees of freedom and F for which bounds use the distribution function
 
-REACH = 1e7  # noncentrality up to which the distribution function is asked for at all
+REACH = 1e7  # largest noncentrality for which the distribution function is evaluated
 
-STEEPEST = 40.0  # standard normal quantile that stands for the probabilities 0 and 1
+STEEPEST = 40.0  # standard normal quantile that represents the probabilities 0 and 1
 
-PATIENCE = 3  # steps of false position to one side before a bracket is halved
+PATIENCE = 3  # consecutive steps of false position to one side before the bracket is halved
 
 
 def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
-    """Compute the distribution function."""
+    """Return the distribution function at ``value``."""
     return float(special.ncfdtr(first, second, noncentrality, value))
 
 
 def lower_noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
-    """Lower confidence bound on the noncentrality of an F statistic.
+    """Return a lower confidence bound on the noncentrality of an F statistic.
 
-    Beyond the reach of the series, from numerator and denominator apart, alpha/2 each, which never excludes more.
+    If the statistic is beyond ``SERIES``, the numerator and the denominator are bounded separately at level alpha/2
+    each; the result is never larger than the exact bound.
     """
     total = first * statistic
     if total > SERIES:
@@ -39,7 +40,10 @@ def lower_noncentrality(statistic: float, first: int, second: int, alpha: float)
 
 
 def noncentrality_of(statistic: float, first: int, second: int, chance: float) -> float:
-    """Find the noncentrality at which F stays below a value with a chance; 0 where that is too much without any."""
+    """Return the noncentrality at which F is below ``statistic`` with probability ``chance``.
+
+    The result is 0 if even without noncentrality that probability is at most ``chance``.
+    """
     if cdf(first, second, 0.0, statistic) <= chance:
         return 0.0
     goal = _normal(chance)
@@ -52,7 +56,7 @@ def noncentrality_of(statistic: float, first: int, second: int, chance: float) -
 
 
 def quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
-    """Smallest value that F stays below with a chance, with a relative error of some 1e-9."""
+    """Return the value that F stays below with probability ``chance``, with a relative error of about 1e-9."""
     goal = _normal(chance)
 
     def lack(root: float) -> float:
@@ -63,7 +67,10 @@ def quantile(first: int, second: int, noncentrality: float, chance: float) -> fl
 
 
 def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
-    """Lower end of a bracket, 5e-10 wide, of a falling function's 0; scipy.optimize would take longer to load."""
+    """Return the lower end of a bracket, of relative width 5e-10, of the zero of a decreasing function.
+
+    scipy.optimize is not used because it takes longer to load.
+    """
     a = b = max(guess, least)
     above = below = of(a)
     while below >= 0.0:
@@ -84,7 +91,9 @@ def falling_root(of: Callable[[float], float], guess: float, step: float, *, lea
     stayed = 0
     while b - a > close:
         middle = (a * -below + b * above) / (above - below)
-        if abs(stayed) > PATIENCE:  # steps of rounding, near probability 1: only their order can be trusted
+        # near probability 1 the function is a step function of rounding errors: only the sign of its values can be
+        # trusted
+        if abs(stayed) > PATIENCE:
             middle = 0.5 * (a + b)
         middle = min(max(middle, a + 0.5 * close), b - 0.5 * close)
         value = of(middle)
@@ -100,5 +109,5 @@ def falling_root(of: Callable[[float], float], guess: float, step: float, *, lea
 
 
 def _normal(chance: float) -> float:
-    """Quantile of the standard normal, finite."""
+    """Return the quantile of the standard normal distribution, limited to finite values."""
     return min(max(float(special.ndtri(chance)), -STEEPEST), STEEPEST)

@@ -1,7 +1,8 @@
-"""In which steps one example can take part, and what a certified maximum over all such patterns looks like.
+"""The steps in which one example can take part, and certified bounds of a maximum over all such patterns.
 
-Epoch e = 0, 1, ... owns the steps eN + 1 .. (e+1)N and uses each of the N examples once; the last epoch may be cut
-short by T. Under "fresh" an example may be anywhere in each epoch, under "once" it is at the same place in all.
+Epoch e = 0, 1, ... consists of the steps eN + 1 .. (e+1)N and uses each of the N examples once; T may cut the last
+epoch short. With the ordering "fresh" an example may be anywhere in each epoch. With "once" it has the same place in
+all epochs.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from typing import TypeAlias
 from dpverify.kernels import check
 from dpverify.shared_types import ORDERINGS, Ordering
 
-Pattern: TypeAlias = tuple[int, ...]  # Steps, counted from 1, at which one example is used, in rising order
+Pattern: TypeAlias = tuple[int, ...]  # steps, counted from 1, in which one example is used, in increasing order
 
 
 @dataclass(frozen=True)
 class Bounds:
     """A number between two certified bounds."""
 
-    lower: float  # the number is at least ``lower`` and at most ``upper``; both are rounded outward
+    lower: float  # the number is from ``lower`` to ``upper``; both are rounded outward
     upper: float
-    exact: bool  # whether nothing but the rounding of floating point lies between the two
-    pattern: Pattern | None = None  # steps of one that reaches ``lower``; None where it would be too long to write down
-    method: str = ""  # how ``upper`` was found, where there is more than one way
+    exact: bool  # whether the bounds differ by floating-point rounding only
+    pattern: Pattern | None = None  # steps of an example that attains ``lower``; None if unknown or too long
+    method: str = ""  # how ``upper`` was computed, if there are several methods
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lower <= self.upper:
@@ -40,7 +41,7 @@ class Bounds:
 
 
 def check_ordering(ordering: str) -> Ordering:
-    """Take the name of an ordering."""
+    """Return the name of an ordering, or raise an ArgumentError."""
     for name in ORDERINGS:
         if ordering == name:
             return name
@@ -48,7 +49,10 @@ def check_ordering(ordering: str) -> Ordering:
 
 
 def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]:
-    """Give every pattern of one example; only an epoch cut short may lack it: for T < N the empty one is among them."""
+    """Yield every pattern of one example.
+
+    Only an incomplete epoch may lack the example. So for T < N the empty pattern is included.
+    """
     T = check.whole(1, steps=steps)
     N = check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":
@@ -63,7 +67,7 @@ def patterns(steps: int, examples: int, ordering: Ordering) -> Iterator[Pattern]
 
 
 def pattern_count(steps: int, examples: int, ordering: Ordering) -> int:
-    """Count what :func:`patterns` gives, with those that are the same steps under "once" counted once per place."""
+    """Return the number of patterns; under "once" each place counts, even if several places give the same steps."""
     T = check.whole(1, steps=steps)
     N = check.whole(1, examples=examples)
     if check_ordering(ordering) == "once":

@@ -1,18 +1,20 @@
-"""Renyi divergences of one Gaussian step, on all or a random part of the data, and the privacy of many such steps.
+"""Renyi divergences of one Gaussian step on all data or a random part, and the epsilon of many such steps.
 
-Divergences are sums of positive terms in logarithms: nothing cancels at a tiny rate, nothing overflows at a high order.
+Divergences are computed as sums of positive terms in logarithms. So nothing cancels at a small rate, and nothing
+overflows at a high order.
 
-Without replacement, each step has a new batch, uniform among those of B of the N examples; q = B/N. Neighbours replace
-one example. Let P and Q be a step's laws on neighbours, in either order, and H_c(P, Q) = integral of (P - c Q)_+. Then
+Without replacement, each step draws a new batch, uniform among the sets of B of the N examples; q = B/N. Neighbours are
+replace-one. Let P and Q be the output distributions of a step on neighbours, in either order, and let
+H_c(P, Q) = integral of (P - c Q)_+. Then
 
 1. H_c(P, Q) <= h(c) = H_c((1-q) N(0, s^2) + q N(1, s^2), N(0, s^2)) for all c >= 1, with s = std B/(2G) (Balle, Barthe
-   and Gaboardi 2018, theorem 9: 1 + q(c - 1) and q H_c of the Gaussian pair, which is what the mixture has).
+   and Gaboardi 2018, theorem 9: at 1 + q(c - 1) it is q H_c of the Gaussian pair, as for the mixture).
 2. E_Q (P/Q)^z = 1 + z(z-1) integral over c >= 1 of c^(z-2) H_c(P, Q) + c^(-z-1) H_c(Q, P) (the integral form of an
    f-divergence, Sason and Verdu 2016, f = x^z).
 3. Both terms are at most c^(z-2) h(c), whose integral is, by 2. for the mixture, at most its own moment minus 1.
 
-So the moment of a step is at most 1 + 2 (M - 1), with M the moment of Poisson sampling at the same q and s, which
-``poisson_gaussian_rdp`` has for one example more or less. This is a bound: less noise may do.
+So the moment of a step is at most 1 + 2 (M - 1), where M is the moment of Poisson sampling at the same q and s, which
+``poisson_gaussian_rdp`` computes for add-remove neighbours. This is an upper bound: less noise may suffice.
 """
 
 from __future__ import annotations
@@ -26,11 +28,11 @@ from flint import arb, ctx, fmpz
 from dpverify.privacy.conversions import improved_epsilon
 
 SHARP_ORDER = 256  # highest order of the sharp bound without replacement
-MAX_BITS = 1 << 15  # of the balls in which its moments are computed
+MAX_BITS = 1 << 15  # most bits of the balls in which moments are computed
 
 
 def gaussian_rdp(order: float, mu: float) -> float:
-    """Renyi divergence of a Gaussian mechanism, and of any composition of them with this root of the sum of squares.
+    """Return the Renyi divergence of a Gaussian mechanism, or of a composition whose squares of mu sum to mu^2.
 
     Parameters
     ----------
@@ -57,16 +59,17 @@ def gaussian_rdp(order: float, mu: float) -> float:
 
 
 def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
-    """Renyi divergence of the Poisson-subsampled Gaussian mechanism; neighbours differ by one example more or less.
+    """Return the Renyi divergence of the Poisson-subsampled Gaussian mechanism, for add-remove neighbours.
 
-    Exact: (1/(z-1)) log sum_k C(z, k) (1-q)^(z-k) q^k exp(k(k-1)/(2 sigma^2)), the divergence of the mixture
-    (1-q) N(0, sigma^2) + q N(1, sigma^2) from N(0, sigma^2), which is the worse of the two directions (Mironov, Talwar
-    and Zhang 2019, section 3.3). That pair is also one of the pairs of subsampling without replacement.
+    The formula is exact: (1/(z-1)) log sum_k C(z, k) (1-q)^(z-k) q^k exp(k(k-1)/(2 sigma^2)), the divergence of the
+    mixture (1-q) N(0, sigma^2) + q N(1, sigma^2) from N(0, sigma^2). This is the larger one of the two directions
+    (Mironov, Talwar and Zhang 2019, section 3.3). The same pair occurs in subsampling without replacement.
 
     Parameters
     ----------
     order, rate, sigma : float
-        Whole order z >= 2, chance q of an example in [0, 1], deviation over sensitivity above 0; else a ValueError.
+        Whole order z >= 2, sampling probability q in [0, 1], and standard deviation over sensitivity, above 0. A
+        ValueError is raised otherwise.
     """
     _check(order, rate, sigma)
     if rate == 0:
@@ -84,16 +87,17 @@ def poisson_gaussian_rdp(order: int, rate: float, sigma: float) -> float:
 
 
 def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> float:
-    """Bound for any mechanism on a uniform part of the data, drawn without replacement; neighbours replace one example.
+    """Bound the Renyi divergence of any mechanism on a batch drawn without replacement, for replace-one neighbours.
 
     Wang, Balle and Kasiviswanathan 2019, theorem 9, with an unbounded loss (epsilon(oo) = oo), as for Gaussian noise:
-    (1/(z-1)) log(1 + q^2 C(z, 2) min(4 (e^r(2) - 1), 2 e^r(2)) + sum_(j>=3) q^j C(z, j) 2 e^((j-1) r(j))), and never
-    more than r(z) itself.
+    (1/(z-1)) log(1 + q^2 C(z, 2) min(4 (e^r(2) - 1), 2 e^r(2)) + sum_(j>=3) q^j C(z, j) 2 e^((j-1) r(j))), and at most
+    r(z).
 
     Parameters
     ----------
     order, rate : int, float
-        Renyi order z, at least 2, and the part q in [0, 1] of the data that is drawn; else a ValueError.
+        Renyi order z, at least 2, and the fraction q in [0, 1] of the data that is drawn. A ValueError is raised
+        otherwise.
     rdp : sequence of float
         Bounds r(2), .., r(z) of the mechanism on all of its input.
     """
@@ -112,12 +116,13 @@ def without_replacement_rdp(order: int, rate: float, rdp: Sequence[float]) -> fl
 
 
 def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) -> float:
-    """Bound the divergence of a Gaussian mechanism on a uniform part of the data; neighbours replace one example.
+    """Bound the Renyi divergence of a Gaussian mechanism on batches without replacement, for replace-one neighbours.
 
-    The sharpest published bound: Wang, Balle and Kasiviswanathan 2019, theorem 27. The terms from j = 3 on of theorem 9
-    (:func:`without_replacement_rdp`), 2 exp((j-1) r(j)), do not shrink as the noise grows; here they may be replaced by
-    4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), with B(l) the l-th moment of P/Q - 1 for Gaussians P and Q one sensitivity
-    apart. Never above the divergence order/(2 sigma^2) without subsampling.
+    This is the sharpest published bound: Wang, Balle and Kasiviswanathan 2019, theorem 27. In theorem 9
+    (:func:`without_replacement_rdp`) the terms 2 exp((j-1) r(j)) with j >= 3 do not decrease to 0 as the noise grows.
+    Here they may be replaced by 4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))), where B(l) is the l-th moment of P/Q - 1 for
+    Gaussians P and Q one sensitivity apart. The bound never exceeds the divergence order/(2 sigma^2) without
+    subsampling.
     """
     if order != int(order) or not 2 <= order <= SHARP_ORDER:
         raise ValueError(f"order must be a whole number from 2 to {SHARP_ORDER}, got order={order}.")
@@ -137,10 +142,10 @@ def without_replacement_gaussian_sharp(order: int, rate: float, sigma: float) ->
 
 @lru_cache(maxsize=64)
 def log_chi_moments(sigma: float, top: int) -> tuple[float, ...]:
-    """Logarithms of the even moments of the likelihood ratio minus 1 of two Gaussians.
+    """Return the logarithms of the even moments of the likelihood ratio minus 1 of two Gaussians.
 
-    log E_Q[(P/Q - 1)^l] for l = 2, 4, .., top. The alternating sum over C(top, i) exp(i (i-1)/(2 sigma^2)) cancels to a
-    fraction sigma^-l of its terms; balls of more and more bits show when enough digits are left.
+    These are log E_Q[(P/Q - 1)^l] for l = 2, 4, .., top. The alternating sum over C(top, i) exp(i (i-1)/(2 sigma^2))
+    cancels to a fraction sigma^-l of its terms. The precision of the balls is increased until enough digits remain.
     """
     bits = 128
     while bits <= MAX_BITS:
@@ -175,17 +180,17 @@ def _log_binomial(n: int, k: int) -> float:
 
 
 def _log_expm1(x: float) -> float:
-    """Logarithm of exp(x) - 1, x > 0."""
+    """Return the logarithm of exp(x) - 1, x > 0."""
     return math.log(math.expm1(x)) if x < 30.0 else x + math.log1p(-math.exp(-x))
 
 
 def _log1p_exp(x: float) -> float:
-    """Logarithm of 1 + exp(x)."""
+    """Return the logarithm of 1 + exp(x)."""
     return math.log1p(math.exp(x)) if x < 30.0 else x + math.log1p(math.exp(-x))
 
 
 def _log_sum(terms: Sequence[float]) -> float:
-    """Logarithm of the sum of the exponentials."""
+    """Return the logarithm of the sum of the exponentials."""
     top = max(terms)
     return top + math.log(math.fsum(math.exp(term - top) for term in terms))
 
@@ -193,7 +198,7 @@ def _log_sum(terms: Sequence[float]) -> float:
 UP = 1.0 + 1e-12
 """Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
 
-MARGIN = 1.0 + 1e-9  # does the same for the sum of the divergences of all steps
+MARGIN = 1.0 + 1e-9  # the same for the sum of the divergences of all steps
 
 ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 """Renyi orders that are tried; the bound of each holds."""
@@ -216,7 +221,7 @@ def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float
     Returns
     -------
     float
-        By the best of some whole orders; the smallest epsilon would need the whole privacy loss.
+        The smallest epsilon over some whole Renyi orders. The distribution of the privacy loss may give a smaller one.
     """
     return _best_epsilon(poisson_gaussian_rdp, rate, sigma, steps, delta)
 
@@ -238,11 +243,11 @@ def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> floa
     Returns
     -------
     float
-        For replacing one example.
+        An epsilon for replace-one neighbours.
 
     Notes
     -----
-    Source: as derived at the head of this module; Canonne, Kamath and Steinke 2020, proposition 12.
+    Source: the derivation in the docstring of this module; Canonne, Kamath and Steinke 2020, proposition 12.
     """
     return _best_epsilon(sampled_rdp, rate, sigma, steps, delta)
 
@@ -255,7 +260,7 @@ def sampled_rdp(order: int, rate: float, sigma: float) -> float:
 
 
 def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
-    """Smallest deviation that the bound of :func:`sampled_epsilon` allows, to seven digits, on the safe side.
+    """Return the smallest noise that the bound of :func:`sampled_epsilon` allows, to seven digits, on the safe side.
 
     Parameters
     ----------
@@ -264,12 +269,12 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
     lipschitz : float
         G.
     epsilon, delta : float
-        Privacy asked for, for replacing one example.
+        Target privacy parameters, for replace-one neighbours.
 
     Returns
     -------
     float
-        Deviation of a coordinate of the noise; infinite where epsilon is so small that none of the orders reaches it.
+        Standard deviation of a coordinate of the noise; infinite if epsilon is too small for all of the orders.
     """
     rate = batch / examples
     low = 0.25

@@ -1,1 +1,1 @@
-"""A lower bound of epsilon from outputs, with confidence."""
+"""Audits: lower confidence bounds on epsilon from the outputs of a mechanism."""

@@ -1,10 +1,11 @@
-"""Auditing a mechanism: a lower bound on its epsilon, with confidence, from its outputs on two neighbouring data sets.
+"""Audit a mechanism: a lower confidence bound on epsilon from its outputs on two neighbouring data sets.
 
-What is assumed: calls are independent of each other given the data set, and the two data sets are neighbours under
-the definition that the claim is about. With the law "gaussian", outputs are also Gaussian with one covariance. What is
-found is a lower bound. An audit refutes a claim, or it does not; it never shows that a mechanism is private.
+Assumptions: given the data set, calls are independent of each other. The two data sets are neighbours under the
+definition that the claim uses. With the law "gaussian", outputs are also Gaussian, with the same covariance on both
+data sets. The result is a lower bound. An audit can refute a claim, but it never shows that a mechanism is private.
 
-"Not refuted" rests on the power of an audit: what an audit of its size would have seen.
+"Not refuted" is only informative together with the power of the audit: the smallest fault that an audit of this size
+would detect.
 """
 
 from __future__ import annotations
@@ -40,23 +41,27 @@ from dpverify.privacy.gaussian import mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
 from dpverify.shared_types import ReportProgress
 
-CHANCE = 0.9  # with which probability the smallest fault is seen
+CHANCE = 0.9  # probability with which the smallest detectable fault is detected
 
-MISPLACED = 0.45  # how far from the best place a learned threshold may lie, in standard deviations of the noise
+MISPLACED = 0.45  # distance of a learned threshold from the best one, in standard deviations of the noise
 
-THRESHOLD_PLACES = np.linspace(0.0, 8.0, 161)  # of a threshold, from the middle, in standard deviations of the noise
+# thresholds, measured from the midpoint of the means in standard deviations of the noise
+THRESHOLD_PLACES = np.linspace(0.0, 8.0, 161)
 
-RATIO_STEP = 1.1  # from one ratio of sigmas that is tried to the next
+RATIO_STEP = 1.1  # ratio of consecutive tried ratios of sigmas
 
-# ratios that are tried at once, and how often they part a step: to 0.00003
+# ratios tried at once, and number of times a step is subdivided: to 0.00003
 STEP_PARTS = 8
 PARTINGS = 4
 
-LARGEST_RATIO = 1e3  # about the largest ratio of the claimed sigma to the real one that is looked at
+LARGEST_RATIO = 1e3  # about the largest ratio of the claimed sigma to the real one that is tried
 
 
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
-    """Power with nothing assumed on a Gaussian in one dimension, its threshold off by ``MISPLACED``; approximate."""
+    """Return the power of the audit without assumptions for a one-dimensional Gaussian mechanism; approximate.
+
+    The learned threshold is assumed to be ``MISPLACED`` away from the best one.
+    """
     claimed = mu_of(epsilon, delta)
     short = np.array([claimed / 0.85])
     if trials < 1:
@@ -70,13 +75,13 @@ def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Pow
 
 
 def rounds(n: int) -> int:
-    """Rounds that are judged of a game with about n numbers per data set: all but those for training."""
+    """Return how many rounds of a game with about n outputs per data set are judged, that is, not used for training."""
     total = rounds_of(n)
     return total - training_of(total, 1)
 
 
 def _is_refuted(mu: Floats, epsilon: float, delta: float, trials: int, alpha: float) -> Bits:
-    """Whether N(0, 1) against N(mu, 1) is refuted with the chance, for each mu."""
+    """Return, for each mu, whether N(0, 1) against N(mu, 1) is refuted with probability ``CHANCE``."""
     if trials < 1:
         return np.zeros(len(mu), dtype=np.bool_)
     steps = round(MISPLACED / float(THRESHOLD_PLACES[1]))
@@ -89,7 +94,7 @@ def _is_refuted(mu: Floats, epsilon: float, delta: float, trials: int, alpha: fl
 
 
 def _smallest_n(enough: Callable[[int], bool]) -> int | None:
-    """Smallest n with two digits, by bisection."""
+    """Return the smallest n with two significant digits that is enough, by bisection."""
     choices = [digits * 10 ** (exponent - 1) for exponent in range(1, 8) for digits in range(10, 100)]
     place = bisect_left(choices, True, key=enough)
     return choices[place] if place < len(choices) else None
@@ -97,9 +102,9 @@ def _smallest_n(enough: Callable[[int], bool]) -> int | None:
 
 @lru_cache(maxsize=64)
 def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: float) -> Power:
-    """Power of the audit of a Gaussian law in so many dimensions, from the exact noncentral F distribution.
+    """Return the power of the audit with a Gaussian law in ``rank`` dimensions, from the noncentral F distribution.
 
-    Cached, as audits of one claim in a loop over seeds or mechanisms have one power.
+    The result is cached because audits of one claim in a loop over seeds or mechanisms have the same power.
     """
     second = 2 * n - 1 - rank
     if second < 1 or rank < 1:
@@ -119,7 +124,7 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
 
 
 def _shortfall(is_detected: Callable[[Floats], Bits], claimed: float) -> float | None:
-    """Smallest share that sigma may fall short by and be seen; ``seen(mu)`` is asked of larger and larger mu."""
+    """Return the smallest detected relative shortfall of sigma; ``is_detected`` is called with increasing mu."""
     if not 0.0 < claimed < math.inf:
         return None
     steps = RATIO_STEP ** np.arange(STEP_PARTS, dtype=np.float64)
@@ -141,7 +146,7 @@ MOST_SAMPLES = 10**9
 
 
 def default_datasets() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ten zeros, and the same with the first replaced by 1: neighbours under replacement of one example in [0, 1]."""
+    """Return ten zeros, and the same with a 1 in the first place: replace-one neighbours with examples in [0, 1]."""
     neighbour = np.zeros(10)
     neighbour[0] = 1.0
     return np.zeros(10), neighbour
@@ -163,7 +168,7 @@ def audit(
     report: ReportProgress | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> AuditResult:
-    """Bound the epsilon of a mechanism from below, as ``dpverify.audit``; after Ctrl-C, from what was drawn so far."""
+    """Bound epsilon from below, as ``dpverify.audit`` does; after Ctrl-C, use the outputs drawn so far."""
     check_arguments(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     source = Source(mechanism, default_datasets() if datasets is None else datasets)
@@ -195,14 +200,14 @@ def audit(
 
 
 def _p_value(epsilon: float, finding: AuditFinding) -> float:
-    """Find the level at which the bound passes the claim: in closed form where there is one, else by bisection."""
+    """Return the p-value, the smallest level at which the bound exceeds the claim: in closed form or by bisection."""
     bound = finding.epsilon_at
     if bound is None:
         return 1.0
     level = None if finding.level_at is None else finding.level_at(epsilon)
     if level is not None:
         return min(max(float(f"{level:.2g}"), 1e-12), 1.0)
-    low, high = -12.0, 0.0  # powers of ten
+    low, high = -12.0, 0.0  # exponents of ten
     if bound(10.0**low) > epsilon:
         return 1e-12
     while high - low > 1e-3:
@@ -220,7 +225,7 @@ def _power(claim: AuditClaim, law: Law, finding: AuditFinding, alpha: float) -> 
 def check_arguments(
     epsilon: float | None, delta: float, n: int, confidence: float, law: str, score: UserScore | None, seed: int
 ) -> None:
-    """Refuse arguments of an audit that are out of range."""
+    """Raise an AuditError if an argument of an audit is out of range."""
     rules = (
         ("epsilon", epsilon, "must be finite and at least 0", epsilon is None or 0.0 <= epsilon < math.inf),
         ("delta", delta, "must be at least 0 and below 1", 0.0 <= delta < 1.0),

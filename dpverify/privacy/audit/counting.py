@@ -1,47 +1,49 @@
 """Confidence bounds on epsilon from right and wrong guesses: in independent rounds, and in one run with many examples.
 
-**Independent rounds**, with nothing assumed of the mechanism's law.
+**Independent rounds**, without any assumption on the mechanism's output distribution.
 
-The game. A fair coin b is thrown, the mechanism is run on the data set D_b, and a rule made beforehand looks at the
-output and says "D_0", "D_1" or nothing. N independent rounds are played; K guesses are right and J are wrong.
+The game. In each round a fair coin b is tossed and the mechanism is run on the data set D_b. A rule that was fixed
+beforehand looks at the output and guesses "D_0" or "D_1", or abstains. After N independent rounds, K guesses are right
+and J are wrong.
 
 The statement. Let the mechanism be (epsilon, delta)-DP, ``s = e^epsilon / (1 + e^epsilon)``, and c a whole number with
 ``P(Bin(N, delta) > c) <= alpha - a``. Then, with K and J random and the inner probability a function of them,
 
     P( P(Bin(K - c + J, s) >= K - c) <= a ) <= alpha.
 
-So every epsilon at which the inner probability is at most a is excluded at level alpha. The smallest that is not is the
-Clopper-Pearson lower limit of a share, K - c of K - c + J, turned into its log odds.
+So every epsilon at which the inner probability is at most a is excluded at level alpha. The smallest epsilon that is
+not excluded is the log odds of the Clopper-Pearson lower limit for K - c successes in K - c + J trials.
 
 Proof.
 
-1. The coin pools both tails. Let A and B be the outputs at which the rule says D_1 and D_0. A round is right with
-   probability ``pi = (P_1(A) + P_0(B)) / 2``, wrong with probability ``kappa = (P_0(A) + P_1(B)) / 2``, and rounds are
-   independent and alike: (K, J, N - K - J) is exactly multinomial. (Were the number of runs on each data set fixed, K
-   and J would be sums of binomials with different means. Hoeffding (1956) makes such a sum more concentrated than one
-   binomial of the same mean, but at least one off that mean only, and says nothing of the ratio of two.)
+1. The coin pools both tails. Let A and B be the sets of outputs at which the rule guesses D_1 and D_0. A round is right
+   with probability ``pi = (P_1(A) + P_0(B)) / 2`` and wrong with probability ``kappa = (P_0(A) + P_1(B)) / 2``. Rounds
+   are independent and identically distributed, so that (K, J, N - K - J) is exactly multinomial. (If the number of runs
+   on each data set were fixed, K and J would be sums of binomials with different means. Hoeffding (1956) shows that
+   such a sum is more concentrated than one binomial of the same mean, but only for tails at least one away from that
+   mean, and makes no statement on the ratio of two such sums.)
 2. Privacy of the two events, ``P_1(A) <= e^epsilon P_0(A) + delta`` and ``P_0(B) <= e^epsilon P_1(B) + delta``, gives
    ``pi <= e^epsilon kappa + delta``. So ``pi = r + d`` with ``r <= e^epsilon kappa`` and ``0 <= d <= delta``.
 3. Mark each right round with probability d/pi, independently. The number of marks is M ~ Bin(N, d), so that
    ``P(M > c) <= P(Bin(N, delta) > c) <= alpha - a``.
-4. Given which rounds have a guess without a mark, g of them, each of these is right with probability
-   ``r/(r + kappa) <= s``, independently. So ``K - M`` given g is binomial with a share of at most s, and
-   ``P(Bin(g, s) >= x)`` at ``x = K - M`` is at most a in at most a share a of all games.
-5. ``P(Bin(k + j, s) >= k)``, the chance of at most j failures in k + j trials, falls when k grows. Where M <= c it is
-   therefore larger for K - c than for K - M, with the same J: what K - M does not exclude, K - c does not. The events
-   that step 3 and step 4 leave over have probability at most ``(alpha - a) + a``. QED.
+4. Condition on the set of rounds with an unmarked guess, and let g be their number. Each of these guesses is right with
+   probability ``r/(r + kappa) <= s``, independently. So given g, ``K - M`` is binomial with a success probability of at
+   most s, and ``P(Bin(g, s) >= x)`` at ``x = K - M`` is at most a with probability at most a.
+5. ``P(Bin(k + j, s) >= k)``, the probability of at most j failures in k + j trials, decreases in k. If M <= c, it is
+   therefore larger for K - c than for K - M, with the same J: an epsilon that K - M does not exclude is not excluded by
+   K - c. The exceptional events of steps 3 and 4 have probability at most ``(alpha - a) + a``. QED.
 
-Steps 3 and 4 do not need rounds to be alike. It is enough that they are independent and each is (epsilon, delta)-DP:
-the bound is then one on the largest epsilon of the calls.
+Steps 3 and 4 do not need identically distributed rounds. It is enough that rounds are independent and each call is
+(epsilon, delta)-DP. The bound then holds for the largest epsilon of the calls.
 
-**One run** whose privacy is a whole curve (f-DP): how often many guesses can be right.
+**One run** whose privacy is a whole curve (f-DP): a bound on the number of right guesses.
 
-Let m examples have independent fair coins, let exactly r of them be guessed from what the run released, and let R of
-the guesses be right. An event of chance p on one data set has at least the chance g(p) on its neighbours; g is the
-trade-off curve, and convex. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
+Let m examples have independent fair coins. Exactly r of the coins are guessed from the released output, and R guesses
+are right. An event of probability p on one data set has at least the probability g(p) on its neighbours, where g is the
+trade-off curve, a convex function. (Mahloujifar, Melis and Chaudhuri 2024 use the same curve.)
 
-*Inequality.* Take the event "the guess of example i is right, and R >= v". If coin i is turned, the same release makes
-this guess wrong, and one guess less is right. Turned coins are as fair as the coins were, so that
+*Inequality.* Take the event "the guess of example i is right, and R >= v". If coin i is flipped, the same release makes
+this guess wrong, and the number of right guesses is R - 1. The flipped coins are again fair, so that
 
     P[i is wrong, R >= v - 1] >= g(P[i is right, R >= v]).
 
@@ -49,16 +51,16 @@ The mean over all m examples, with g convex, gives for every v
 
     E[(r - R) 1{R >= v - 1}] / m >= g(E[R 1{R >= v}] / m).                                                         (1)
 
-*Bound.* Let P[R >= v] = beta. If mass at R = j is moved to R = j - 1, the right side of (1) falls and the left side
-rises for each index up to j. So all that is above v may be moved to v. Then, from j = v - 1 down, all mass at j that
-(1) does not need at the index j + 1 may be moved to j - 1. What is left are the least masses that fulfil (1), from v
-downwards. If their sum is above 1, P[R >= v] is less than beta.
+*Bound.* Let P[R >= v] = beta. If probability mass at R = j is moved to R = j - 1, the right side of (1) decreases, and
+the left side increases for each index up to j. So all mass above v may be moved to v. Then, from j = v - 1 down, all
+mass at j that (1) does not need at the index j + 1 may be moved to j - 1. The remaining masses, from v down, are the
+least ones that satisfy (1). If their sum exceeds 1, P[R >= v] is less than beta.
 
-*Rounding.* The least masses are those of a curve that is smaller by a share of 1e-9, which is more than all rounding
-errors: a smaller curve needs less mass, so that errors make the bound larger, never smaller.
+*Rounding.* The computed masses are those of a curve that is smaller by a factor of 1 - 1e-9, which exceeds all rounding
+errors. A smaller curve needs less mass, so that errors make the bound larger, never smaller.
 
-For pure epsilon-DP the bound is within a tenth of the binomial one of Steinke, Nasr and Jagielski; for a curve, or for
-few guesses and a delta above 0, it is smaller.
+For pure epsilon-DP the bound is within a tenth of the binomial bound of Steinke, Nasr and Jagielski. It is smaller for
+a curve, or for few guesses with a delta above 0.
 """
 
 from __future__ import annotations
@@ -75,14 +77,14 @@ from scipy.special import ndtr, ndtri
 
 from dpverify.privacy.audit.records import Floats
 
-DELTA_SHARE = 0.1  # share of alpha spent, at most, on how many rounds delta may have decided
+DELTA_SHARE = 0.1  # largest fraction of alpha that is spent on the number of rounds that delta may have decided
 
 
 @lru_cache(maxsize=64)
 def allowance(trials: int, delta: float, alpha: float) -> tuple[int, float]:
     """Smallest c with ``P(Bin(N, delta) > c) <= alpha/10``, and a: alpha less the probability that is really spent.
 
-    c right guesses, which delta may account for, do not count; a is left for the binomial.
+    The bound subtracts c right guesses, which delta may explain. The level a remains for the binomial test.
     """
     if trials == 0 or delta <= 0.0:
         return 0, alpha
@@ -104,7 +106,7 @@ def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha
     share = np.asarray(special.betaincinv(safe, lost + 1.0, a))
     complement = np.array(1.0 - share)
     near = share > 0.9
-    complement[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)  # without cancellation
+    complement[near] = special.betainccinv(lost[near] + 1.0, safe[near], a)  # avoids cancellation
     with np.errstate(divide="ignore"):
         odds = np.log(share) - np.log(complement)
     bound: Floats = np.where(right_after_loss > 0.0, np.maximum(odds, 0.0), 0.0)
@@ -112,9 +114,9 @@ def lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha
 
 
 def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float, alpha: float) -> Floats:
-    """Come near :func:`lower_epsilon`, to compare thresholds: the quantile of F in Paulson's approximation.
+    """Approximate :func:`lower_epsilon`, by Paulson's approximation of the F quantile; only for comparing thresholds.
 
-    Nothing that is said of a mechanism may rest on it.
+    No statement about a mechanism may depend on this approximation.
     """
     c, level = allowance(trials, delta, alpha)
     guesses = np.maximum(right - c, 1.0)
@@ -132,13 +134,13 @@ def nearly_lower_epsilon(right: Floats, wrong: Floats, trials: int, delta: float
 
 
 def largest_bound(trials: int, delta: float, alpha: float) -> float:
-    """About ``log(N / log(1/alpha))``: the bound of N right guesses in N rounds, the most that a sample can show."""
+    """Return the largest bound that N rounds can give, by N right guesses: about ``log(N / log(1/alpha))``."""
     bound = lower_epsilon(np.array(float(trials)), np.array(0.0), trials, delta, alpha)
     return float(bound) if math.isfinite(float(bound)) else math.inf
 
 
 def largest_refuted(is_refuted: Callable[[float], bool], limit: float, width: float = 1e-9) -> float:
-    """Return the largest value up to a limit that is refuted, from below and to a share of ``width``; 0 if 0 is not."""
+    """Return the largest refuted value up to a limit, with relative error ``width``; 0 if 0 is not refuted."""
     if not is_refuted(0.0):
         return 0.0
     low = 0.0
@@ -153,20 +155,20 @@ def largest_refuted(is_refuted: Callable[[float], bool], limit: float, width: fl
 
 
 def _above(count: int, trials: int, chance: float) -> float:
-    """P(Bin(trials, chance) > count)."""
+    """Return P(Bin(trials, chance) > count)."""
     return 0.0 if count >= trials else float(special.betainc(count + 1, trials - count, chance))
 
 
 Tradeoff: TypeAlias = Callable[[float], float]
 """Least chance on a neighbouring data set of an event that has a given chance."""
 
-SMALLER = 1.0 - 1e-9  # a curve by which rounding errors are covered
-NEGLIGIBLE = 1e-18  # mass of one number of right guesses that is left out, which makes the sum smaller
-STEP = 1e-4  # relative width to which a chance is found
+SMALLER = 1.0 - 1e-9  # factor of a curve that covers rounding errors
+NEGLIGIBLE = 1e-18  # smaller masses of one number of right guesses are left out, which decreases the sum
+STEP = 1e-4  # accuracy of the logarithm of a probability
 
 
 def gaussian_tradeoff(mu: float) -> Tradeoff:
-    """Return the curve of N(0, 1) against N(mu, 1)."""
+    """Return the trade-off curve of N(0, 1) against N(mu, 1)."""
 
     def least_chance(chance: float) -> float:
         return 1.0 if chance >= 1.0 else float(ndtr(ndtri(chance) - mu))
@@ -175,7 +177,7 @@ def gaussian_tradeoff(mu: float) -> Tradeoff:
 
 
 def curve_tradeoff(points: Sequence[tuple[float, float]]) -> Tradeoff:
-    """Return the curve of a mechanism that is (epsilon, delta)-DP for each of the points."""
+    """Return the trade-off curve of a mechanism that is (epsilon, delta)-DP for each of the points."""
     factors = [(math.exp(-epsilon), math.exp(epsilon), delta) for epsilon, delta in points]
 
     def least_chance(chance: float) -> float:
@@ -188,7 +190,10 @@ def curve_tradeoff(points: Sequence[tuple[float, float]]) -> Tradeoff:
 
 
 def least_mass(tradeoff: Tradeoff, examples: int, guesses: int, right: int, chance: float) -> float:
-    """Return the least sum of the masses at which so many right guesses have the given chance; above 1 if none has."""
+    """Return the least total mass if ``right`` or more guesses are right with probability ``chance``.
+
+    A result above 1 shows that no distribution has this probability.
+    """
     of_right = right * chance / examples
     of_wrong = (guesses - right) * chance / examples
     total = chance
@@ -204,12 +209,12 @@ def least_mass(tradeoff: Tradeoff, examples: int, guesses: int, right: int, chan
 
 
 def is_rarer(tradeoff: Tradeoff, examples: int, guesses: int, right: int, level: float) -> bool:
-    """Whether so many right guesses have a chance below the level under the curve."""
+    """Return whether at least ``right`` right guesses have a probability below ``level`` under the curve."""
     return least_mass(tradeoff, examples, guesses, right, level) > 1.0
 
 
 def chance_under(tradeoff: Tradeoff, examples: int, guesses: int, right: int) -> float:
-    """Bound the chance of at least so many right guesses under the curve; 1e-300 at least."""
+    """Return a bound on the probability of at least ``right`` right guesses under the curve, not below 1e-300."""
     if not is_rarer(tradeoff, examples, guesses, right, 1.0 - 1e-6):
         return 1.0
     low = math.log(1e-300)

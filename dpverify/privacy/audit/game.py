@@ -1,7 +1,7 @@
-"""The audit with nothing assumed: rounds of a guessing game, a tenth to a quarter of them to learn the rule.
+"""The audit without assumptions: rounds of a guessing game, a tenth to a quarter of which train the guessing rule.
 
-Two things are observed besides the bound: blocks of rounds that differ, because noise is shared or drifts, and the
-bound that a Gaussian law would give.
+The audit also checks whether blocks of rounds differ, because noise is shared or drifts, and computes the bound that a
+Gaussian law would give.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.shared_types import ReportProgress
 
-COORDINATES = 8  # coordinates that are looked at, at most
+COORDINATES = 8  # largest number of coordinates that are examined
 
-FAR = 8.0  # standard deviations that count as too far; independent draws get there once in 10^14
+FAR = 8.0  # standard deviations that count as too far; independent draws exceed this once in 10^14
 
-FEWEST = 30  # outputs on one data set that a block needs to be looked at
+FEWEST = 30  # fewest outputs on one data set for which a block is examined
 
-DIMENSIONS = 100  # numbers in an output, at most, for a hint
+DIMENSIONS = 100  # largest size of an output for which a hint is computed
 
 
 class BlockSpread:
-    """Counts, by block, outputs above the first block's median; ``batched`` ones must be independent for a bound."""
+    """Counts of outputs above the first block's median, for each block; outputs of a batch must be independent."""
 
     def __init__(self, batched: bool) -> None:
         self._batched = batched
         self._medians: tuple[Floats, Floats] | None = None
-        # of each block on each data set: how many outputs, and how many of them lie above the median
+        # per data set and block: the number of outputs, and how many of them are above the median
         self._counts: tuple[list[tuple[int, Floats]], list[tuple[int, Floats]]] = [], []
 
     def add(self, low: Floats, high: Floats) -> None:
-        """Add a block."""
+        """Add a block of outputs on each data set."""
         if min(len(low), len(high)) < FEWEST:
             return
         low = low[:, :COORDINATES]
@@ -47,12 +47,16 @@ class BlockSpread:
         if self._medians is None:
             self._medians = np.median(low, axis=0), np.median(high, axis=0)
         for which, rows in enumerate((low, high)):
-            columns = zip(rows.T, self._medians[which], strict=True)  # along an axis it takes ten times as long
+            # a reduction along an axis takes ten times as long
+            columns = zip(rows.T, self._medians[which], strict=True)
             above = np.array([float(np.count_nonzero(column > median)) for column, median in columns])
             self._counts[which].append((len(rows), above))
 
     def farthest(self) -> float:
-        """Largest distance of a block's share above the median from the mean, in standard deviations; else 0."""
+        """Return the largest deviation of a block's fraction above the median from the mean, in standard deviations.
+
+        The result is 0 if there are fewer than two blocks.
+        """
         worst = 0.0
         for blocks in self._counts:
             if len(blocks) < 2:
@@ -66,7 +70,7 @@ class BlockSpread:
         return worst
 
     def notes(self) -> tuple[str, ...]:
-        """Say what was found."""
+        """Return a note if blocks differ; raise an AuditError if they are batches of one mechanism."""
         far = self.farthest()
         if far <= FAR:
             return ()
@@ -81,7 +85,7 @@ class BlockSpread:
 
 
 class Hint:
-    """Moments of the outputs of a game, on each data set."""
+    """Moments of the outputs of a game on each data set."""
 
     def __init__(self) -> None:
         self._sides: Sides | None = None
@@ -94,7 +98,7 @@ class Hint:
             self._sides = added(self._sides, low, high)
 
     def notes(self, delta: float, alpha: float, claimed: float | None) -> tuple[str, ...]:
-        """Say what the law "gaussian" would give; empty where outputs contradict it or are too few."""
+        """Return a note on the bound under the law "gaussian"; empty if outputs contradict that law or are too few."""
         if self._sides is None or min(side.count for side in self._sides) < LEAST:
             return ()
         if not all(np.isfinite(side.fourth).all() and np.isfinite(side.products).all() for side in self._sides):
@@ -121,12 +125,15 @@ With fewer in the tails, the best of many thresholds is the luckiest.
 
 
 def rounds_of(n: int) -> int:
-    """Rounds for about n samples per data set, ``2 n - 4 sqrt(2 n)``: both stay below n in all but one of 15 000."""
+    """Return the number of rounds for about n outputs per data set.
+
+    With ``2 n - 4 sqrt(2 n)`` rounds both counts stay below n except with probability 1/15000.
+    """
     return max(n, 2 * n - math.ceil(4.0 * math.sqrt(2.0 * n)))
 
 
 def training_of(total: int, dimension: int) -> int:
-    """Rounds of ``total`` that a rule is learned on."""
+    """Return how many of ``total`` rounds train the rule."""
     limit = min(total // 4, TRAINING, MOST_FLOATS // max(1, dimension))
     return 2 * (max(total // 10, limit) // 2)
 
@@ -140,7 +147,7 @@ def play(
     report: ReportProgress,
     claimed: float | None = None,
 ) -> AuditFinding:
-    """Play the game of ``audit.counting``. After Ctrl-C, from what was played until then."""
+    """Play the game of ``audit.counting``; after Ctrl-C, return the result of the rounds played so far."""
     finding = AuditFinding(rule="none yet", trials=0, right=0, wrong=0)
     total = rounds_of(n)
     source = draws.source
@@ -218,7 +225,7 @@ def _block(total: int, source: Source) -> int:
 
 
 def _repeats(x: Floats, ordered: Floats) -> tuple[str, ...]:
-    """Say how far outputs repeat: point masses are fine, noise that was drawn before is not."""
+    """Return a note if outputs repeat: point masses are harmless, but reused noise is not."""
     if len(x) < 2 or repeating(ordered).size == 0:
         return ()
     different = len(np.unique(x, axis=0))

@@ -1,13 +1,14 @@
-"""The audit where the law is given: Gaussian, with one covariance and a mean that depends on the data set.
+"""The audit with a Gaussian law: one covariance, and a mean that depends on the data set.
 
-Such a mechanism is exactly as private as N(0, 1) against N(mu, 1), mu the Mahalanobis distance of the two means (the
-log likelihood ratio is that linear score). With n outputs on each data set and S the pooled covariance of
-``nu = 2 n - 2`` degrees of freedom, Hotelling's statistic ``F = (n/2) diff^T S^-1 diff (nu - d + 1) / (nu d)`` is
-exactly noncentral F with d and nu - d + 1 degrees of freedom and noncentrality ``(n/2) mu^2``. Its distribution
-function falls in mu, so the mu at which it reaches the confidence is an exact lower bound; the exact trade-off of the
-Gaussian mechanism, increasing in mu, turns it into epsilon. No direction is learned, so no sample is spent on that.
+Such a mechanism is exactly as private as N(0, 1) against N(mu, 1), where mu is the Mahalanobis distance of the two
+means, because the log likelihood ratio is that linear score. Take n outputs on each data set, and let S be the pooled
+covariance with ``nu = 2 n - 2`` degrees of freedom. Then Hotelling's statistic
+``F = (n/2) diff^T S^-1 diff (nu - d + 1) / (nu d)`` has exactly the noncentral F distribution with d and nu - d + 1
+degrees of freedom and noncentrality ``(n/2) mu^2``. Its distribution function decreases in mu, so that the mu at which
+it equals the confidence is an exact lower bound. The exact trade-off of the Gaussian mechanism, which increases in mu,
+converts this bound to epsilon. No direction is learned, so that no outputs are needed for training.
 
-All of this needs sums over the outputs only. They also show whether the outputs contradict a Gaussian law.
+The statistic only needs sums over the outputs. These sums also show whether the outputs contradict a Gaussian law.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from dpverify.privacy.gaussian import epsilon_of, mu_of
 from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
 from dpverify.shared_types import ReportProgress
 
-ODD = 8.0  # standard deviations from a Gaussian's skewness, kurtosis or equal variances that contradict the law
+ODD = 8.0  # standard deviations of skewness, kurtosis or the ratio of variances that contradict the law
 
-CACHED = 1 << 14  # numbers that are summed at once: few enough to stay in a core's own memory
+CACHED = 1 << 14  # numbers summed at once: few enough for a core's cache
 
-BLAS_ALONE = 1 << 13  # numbers of a dot product, at most, for which BLAS starts no threads
+BLAS_ALONE = 1 << 13  # largest length of a dot product for which BLAS starts no threads
 
-LEAST = 1000  # outputs on each data set from which the law is looked at
+LEAST = 1000  # fewest outputs on each data set for which the law is checked
 
 
 Sides: TypeAlias = "tuple[ClassMoments, ClassMoments]"
@@ -56,7 +57,7 @@ class ClassMoments:
         self.count += len(x)
 
     def _add_numbers(self, x: Floats) -> None:
-        """Add outputs of one number; in Python's floats, as numpy's calls on arrays of one number take long."""
+        """Add outputs of one number. Uses Python floats, because numpy calls on arrays of one number are slow."""
         centre, first, products, third, fourth = (
             sums.item() for sums in (self.centre, self.first, self.products, self.third, self.fourth)
         )
@@ -92,23 +93,23 @@ class ClassMoments:
 
     @property
     def scatter(self) -> Floats:
-        """Sum of the products of deviations from the mean."""
+        """Sum of the outer products of deviations from the mean."""
         result: Floats = self.products - self.count * np.outer(self.mean, self.mean)
         return result
 
     def deviations(self) -> list[float]:
-        """Sum of the squared deviations of each number of an output from its mean: the diagonal of the scatter."""
+        """Return the diagonal of the scatter matrix: sums of squared deviations from the mean."""
         numbers = zip(self.products.diagonal().tolist(), self.mean.tolist(), strict=True)
         return [product - self.count * (mean * mean) for product, mean in numbers]
 
     def shape_scores(self) -> list[tuple[float, float]]:
-        """Scores of skewness and excess kurtosis of each number of an output, about standard normal for Gaussians."""
+        """Return a skewness and a kurtosis score per number of an output, about standard normal for Gaussians."""
         sums = (self.first, self.products.diagonal(), self.third, self.fourth)
         return [_shape_scores(self.count, *numbers) for numbers in zip(*(x.tolist() for x in sums), strict=True)]
 
 
 def _shape_scores(n: int, first: float, products: float, third: float, fourth: float) -> tuple[float, float]:
-    """Scores from the sums over one number; in Python's floats, whose arithmetic takes less time than numpy's calls."""
+    """Return the scores from the sums over one number, in Python floats, which are faster than numpy calls."""
     mean = first / n
     square = products / n
     cube = third / n
@@ -122,7 +123,7 @@ def _shape_scores(n: int, first: float, products: float, third: float, fourth: f
 
 
 def added(sides: Sides | None, low: Floats, high: Floats) -> Sides:
-    """Add outputs on each data set, shape (m, d), to their sums, whose centres are the means of the first."""
+    """Return the sums with outputs added, shape (m, d) on each data set; the first outputs define the centres."""
     sides = sides or (ClassMoments(np.add.reduce(low) / len(low)), ClassMoments(np.add.reduce(high) / len(high)))
     for moments, rows in zip(sides, (low, high), strict=True):
         moments.add(rows)
@@ -130,7 +131,7 @@ def added(sides: Sides | None, low: Floats, high: Floats) -> Sides:
 
 
 def check_law(low: ClassMoments, high: ClassMoments) -> None:
-    """Refuse outputs that contradict the law."""
+    """Raise an AuditError if the outputs contradict the law."""
     if min(low.count, high.count) < LEAST:
         return
     for which, moments in ((0, low), (1, high)):
@@ -150,7 +151,7 @@ def check_law(low: ClassMoments, high: ClassMoments) -> None:
 
 
 def _largest(values: Sequence[float]) -> tuple[int, float]:
-    """Find the value that is farthest from 0: its place and its size."""
+    """Return the index and the absolute value of the value that is farthest from 0."""
     sizes = [abs(value) for value in values]
     place = sizes.index(max(sizes))
     return place, sizes[place]
@@ -160,25 +161,25 @@ def _contradicted(words: str) -> AuditError:
     return AuditError(f"law: gaussian: the outputs contradict it ({words}); use the law 'any'")
 
 
-MOST_DIMENSIONS = 2000  # numbers in an output, at most: the covariance is a matrix
+MOST_DIMENSIONS = 2000  # largest size of an output: the covariance is a matrix
 
-FEWEST = 10_000  # outputs on each data set of a block, at least, where a call draws many: a block takes time by itself
+FEWEST = 10_000  # least outputs on each data set per block of a batched mechanism: each block has a fixed cost
 
-NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which there is no noise in a direction
+NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which a direction counts as free of noise
 
-APART = 1e-9  # difference of the means, in units of the outputs' spread, that is more than rounding
+APART = 1e-9  # difference of the means, in units of the outputs' spread, that exceeds rounding errors
 
 
 class MuBound(NamedTuple):
-    """Lower bound on mu."""
+    """A lower bound on mu."""
 
-    mu: float  # the bound; infinite where the means differ in a direction without noise
-    statistic: float  # hotelling's statistic over its degrees of freedom
-    rank: int  # directions with noise
+    mu: float  # infinite if the means differ in a direction without noise
+    statistic: float  # Hotelling's statistic over its degrees of freedom
+    rank: int  # number of directions with noise
 
 
 def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
-    """Lower confidence bound on mu; 0 where there are too few outputs."""
+    """Return a lower confidence bound on mu; 0 if there are too few outputs."""
     freedom = low.count + high.count - 2
     distance, rank = _distance(low, high, max(1, freedom))
     if freedom >= 1 and math.isinf(distance):
@@ -192,7 +193,10 @@ def bound_mu(low: ClassMoments, high: ClassMoments, alpha: float) -> MuBound:
 
 
 def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
-    """Squared distance of the means, infinite if they differ where there is no noise, and directions with noise."""
+    """Return the squared distance of the means, and the number of directions with noise.
+
+    The distance is infinite if the means differ in a direction without noise.
+    """
     if len(low.first) == 1:
         return _distance_of_numbers(low, high, freedom)
     difference = (high.centre - low.centre) + (high.mean - low.mean)
@@ -210,7 +214,7 @@ def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[floa
 
 
 def _distance_of_numbers(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[float, int]:
-    """As :func:`_distance` for outputs of one number, in Python's floats: numpy's calls would take most of the time."""
+    """As :func:`_distance` for outputs of one number, in Python floats: numpy calls would dominate the running time."""
     difference = (high.centre.item() - low.centre.item()) + (high.mean.item() - low.mean.item())
     scatter = (low.deviations()[0] + high.deviations()[0]) / freedom
     spread = math.sqrt(max(scatter, 0.0))
@@ -225,7 +229,7 @@ def _distance_of_numbers(low: ClassMoments, high: ClassMoments, freedom: int) ->
 
 
 def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: float) -> float:
-    """Lower confidence bound on mu from Hotelling's statistic."""
+    """Return a lower confidence bound on mu from Hotelling's statistic."""
     second = low + high - 1 - rank
     if second < 1:
         return 0.0
@@ -233,7 +237,7 @@ def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: flo
 
 
 def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
-    """Find the chance of so large a statistic under a given mu; None where it is out of reach."""
+    """Return the probability of a statistic at least this large for a given mu; None if it cannot be computed."""
     second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
     if second < 1 or rank * statistic > SERIES or noncentrality > REACH:
         return None
@@ -241,7 +245,7 @@ def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
 
 
 def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgress) -> AuditFinding:
-    """Draw n outputs on each data set and bound epsilon. After Ctrl-C, from what was drawn."""
+    """Draw n outputs on each data set and bound epsilon; after Ctrl-C, from the outputs drawn so far."""
     sides: Sides | None = None
     unit = np.ones(1)
     plain = True

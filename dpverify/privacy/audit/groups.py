@@ -1,7 +1,7 @@
-"""Rounds put together into few groups along one number, so that what is learned costs the same however many there are.
+"""Grouping of training rounds along one number, so that the cost of learning does not depend on their number.
 
-The furthest rounds at both ends stay apart, further in a group is a twenty-fifth of what lies beyond it, and no group
-is more than one in 128. Equal numbers are never parted, and a number that occurs often is a group of its own.
+The outermost rounds at both ends stay single. Further inside, a group holds 1/25 of the rounds that are further out,
+and at most 1/128 of all rounds. Equal numbers are never split, and a number that occurs often is a group of its own.
 """
 
 from __future__ import annotations
@@ -15,56 +15,56 @@ from dpverify.privacy.audit.records import Bits, Floats
 
 Places = NDArray[np.int64]
 
-APART = 25  # rounds at each end that stay apart; beyond them a group is 1/APART of what lies further out
+APART = 25  # single rounds at each end; beyond them a group holds 1/APART of the rounds further out
 
-GROUPS = 128  # groups that an even division would make
+GROUPS = 128  # number of groups of an even division
 
-TWICE = 2  # rounds in which the numbers of a cell are seen, at least, for a table to say anything of them
+TWICE = 2  # fewest rounds in a cell for the cell to enter a table
 
 
 class Rows(NamedTuple):
-    """Outputs, and in how many rounds each was seen."""
+    """Outputs, and the number of rounds in which each occurred."""
 
-    x: Floats  # (m, d)
-    zeros: Floats  # (m,) rounds on the first data set
-    ones: Floats  # (m,) rounds on the second
+    x: Floats  # shape (m, d)
+    zeros: Floats  # rounds on the first data set, shape (m,)
+    ones: Floats  # rounds on the second data set, shape (m,)
 
     @property
     def fewest(self) -> float:
-        """Rounds on the data set that has fewer."""
+        """Number of rounds on the data set that has fewer."""
         return min(float(self.zeros.sum()), float(self.ones.sum()))
 
 
 class Groups(NamedTuple):
     """Groups in ascending order."""
 
-    low: Floats  # (k,) smallest number of each
-    high: Floats  # (k,) largest
-    mean: Floats  # (k,)
-    zeros: Floats  # (k,) rounds on the first data set
-    ones: Floats  # (k,) rounds on the second
+    low: Floats  # smallest number of each group, shape (k,)
+    high: Floats  # largest number of each group, shape (k,)
+    mean: Floats  # shape (k,)
+    zeros: Floats  # rounds on the first data set, shape (k,)
+    ones: Floats  # rounds on the second data set, shape (k,)
 
 
 def rows_of(x: Floats, b: Bits) -> Rows:
-    """Take each round by itself."""
+    """Return one row for each round."""
     ones = b.astype(np.float64)
     return Rows(x, 1.0 - ones, ones)
 
 
 def half_of(rounds: int) -> int:
-    """Training rounds of the first half: an even number, so that pairs of rounds stay together."""
+    """Return the number of training rounds in the first half. It is even, so that pairs of rounds stay together."""
     return 2 * (rounds // 4)
 
 
 def both(first: Rows, second: Rows) -> Rows:
-    """Put the rounds of two halves together."""
+    """Return the rounds of two halves together."""
     if first.x is second.x:
         return Rows(first.x, first.zeros + second.zeros, first.ones + second.ones)
     return Rows(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
 class SortedOutputs:
-    """Outputs of one number, sorted once, in two halves."""
+    """Outputs of one number, sorted once, with counts for two halves of the rounds."""
 
     def __init__(self, x: Floats, b: Bits, half: int) -> None:
         first = (x[:half], b[:half])
@@ -72,21 +72,24 @@ class SortedOutputs:
         sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
         self.x, self._before = _merged([np.sort(side) for side in sides])
         self._starts = _starts(self.x)
-        self.halves = self._seen(self._starts, _means(self.x, self._starts))  # the groups, as each half has seen them
+        self.halves = self._seen(self._starts, _means(self.x, self._starts))  # counts per group in each half
 
     def cells(self, keys: Floats) -> tuple[Rows, Rows]:
-        """Give the numbers with one key, sorted as they are, as each half has seen them; not those seen once."""
+        """Return the counts of each cell of equal keys in each half; cells of a single round are dropped.
+
+        ``keys`` are the keys of the sorted numbers.
+        """
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
         return self._seen(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= TWICE)
 
     def _seen(self, starts: Places, x: Floats, selection: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
-        """Count, in each half and on each data set, from each start to the next."""
+        """Return, for each half and data set, the number of rounds from each start to the next."""
         ends = np.append(starts[1:], len(self.x))[selection]
         counts = [(before.take(ends) - before.take(starts[selection])).astype(np.float64) for before in self._before]
         return Rows(x := x[selection, None], *counts[:2]), Rows(x, *counts[2:])
 
     def cuts(self) -> Floats:
-        """Give the smallest number of each group but the first; what follows a single number begins right after it."""
+        """Return the smallest number of each group but the first; after a group of one number, the next float."""
         low = self.x[self._starts]
         high = self.x[np.append(self._starts[1:], len(self.x)) - 1]
         single = low == high
@@ -94,7 +97,7 @@ class SortedOutputs:
 
 
 def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
-    """Merge sorted numbers, and count those of each list before every place and before the end."""
+    """Merge sorted lists; also return how many numbers of each list come before each place, and before the end."""
     values = np.concatenate(sides)
     order = np.argsort(values, kind="stable")
     side = np.repeat(np.arange(len(sides), dtype=np.int8), [len(side) for side in sides]).take(order)
@@ -103,7 +106,7 @@ def _merged(sides: list[Floats]) -> tuple[Floats, list[NDArray[np.int32]]]:
 
 
 def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
-    """Group numbers with how often each was seen on each data set, all of shape (m,)."""
+    """Return groups of numbers, given how often each occurred on each data set; all have shape (m,)."""
     order = np.argsort(values)
     values = values.take(order)
     zeros = zeros.take(order)
@@ -115,7 +118,10 @@ def grouped(values: Floats, zeros: Floats, ones: Floats) -> Groups:
 
 
 def _starts(values: Floats, before: Floats | None = None) -> Places:
-    """Say where groups of sorted numbers begin; ``before``: rounds before each and before the end, if not one each."""
+    """Return the indices at which groups of sorted numbers start.
+
+    ``before`` holds the number of rounds before each number and before the end; by default each number is one round.
+    """
     runs = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
     ends = np.append(runs, len(values))
     place = _place(ends.astype(np.float64) if before is None else before.take(ends))
@@ -132,11 +138,11 @@ def _means(values: Floats, starts: Places) -> Floats:
 
 
 def _place(before: Floats) -> Floats:
-    """Where a round stands in units of groups, from how many lie before it; the last is of all of them."""
+    """Return the position in units of groups after each number of rounds; the last entry of ``before`` is the total."""
     total = before[-1]
     far = max(APART * total / GROUPS, APART)
 
-    def from_end(count: Floats) -> Floats:  # of counts that ascend
+    def from_end(count: Floats) -> Floats:  # of ascending counts
         near, beyond = np.searchsorted(count, (APART, far))
         bent = APART * (1.0 + np.log(np.append(count[near:beyond], far) / APART))
         even = bent[-1] + (count[beyond:] - far) * min(1.0, GROUPS / total)

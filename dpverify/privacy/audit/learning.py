@@ -1,8 +1,8 @@
-"""From training rounds to rules: candidate models compete, on rounds that they were not learned on.
+"""Learning of guessing rules from training rounds: candidate models compete on rounds that did not train them.
 
-At most two rules go on to be judged: of a steady model, and of a table or trees where these promise more. They share
-alpha, 4 to 1 (Bonferroni's inequality), so that the larger of their bounds is a bound: a rare leak can be looked for
-without trusting that it was no accident of the training rounds.
+At most two rules are judged: one of a steady model, and one of a table or of trees if it promises a larger bound. They
+share alpha, 4 to 1, so that the larger of their bounds is valid (Bonferroni's inequality). The second rule can detect a
+rare leak even if its success in the training rounds may have been an accident.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ UserScore = Callable[[Floats], object]
 TREE_LEAST, TREE_DIMENSION = 1000, 64
 """Training rounds in each half from which, and numbers in an output up to which, trees are tried."""
 
-BENT_DIMENSION = 4  # numbers in an output up to which bent lines are tried
+BENT_DIMENSION = 4  # largest size of an output for which bent lines are tried
 
 LOOKED_AT, KEPT = 256, 16
 """Coordinates in which repeated values are looked for, and with which a table is made, at most."""
 
-WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the distance between the quartiles
+WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the interquartile range
 
 
 class View(NamedTuple):
-    """What a rule sees of a round: its output, or also the residual of the round before."""
+    """The input of a rule in a round: the output, optionally with the residual of the previous round's output."""
 
-    # mean output on each data set, where the round before is seen; only every second round is then judged, so that
-    # judged rounds share nothing
+    # Mean output on each data set, if the previous round is an input. Then only every second round is judged, so that
+    # judged rounds share no outputs.
     means: tuple[Floats, Floats] | None = None
-    first: int = 0  # where the first pair of rounds begins: 0 or 1
+    first: int = 0  # index at which the first pair of rounds starts: 0 or 1
 
     def rounds(self, x: Floats, b: Bits) -> tuple[Floats, Bits]:
-        """Turn outputs and coins into what is judged."""
+        """Return the inputs of the rule and the coins of the judged rounds."""
         if self.means is None:
             return x, b
         end = self.first + 2 * ((len(b) - self.first) // 2)
@@ -71,9 +71,10 @@ class View(NamedTuple):
 def candidates(
     x: Floats, b: Bits, serial: bool, user: UserScore | None, ordered: Floats | None = None
 ) -> Iterator[tuple[View, Learner]]:
-    """List the models, simple ones first; ``serial``: whether rounds are calls, so that one may tell of the next.
+    """Yield the models with their inputs, simple ones first.
 
-    ``ordered``: each coordinate in its order, as of :func:`in_order`, where that is there.
+    ``serial``: whether each round is a separate call, so that noise may depend on the previous call. ``ordered``: the
+    result of :func:`in_order`, if it is already known.
     """
     if user is not None:
         yield View(), Learner("the score that was given", lambda *_: checked(user))
@@ -106,12 +107,12 @@ def candidates(
 
 
 def in_order(x: Floats) -> Floats:
-    """Sort each coordinate that is looked at by itself: shape (d, m)."""
+    """Return the examined coordinates, each sorted, shape (d, m)."""
     return np.sort(x[:, :LOOKED_AT].T, axis=1)
 
 
 def repeating(ordered: Floats) -> NDArray[np.int64]:
-    """Coordinates in which some value occurs twice, the most repetitive first; each is in order, (d, m)."""
+    """Return the coordinates in which a value repeats, most repetitive first; ``ordered`` is from :func:`in_order`."""
     repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
     order = np.argsort(-repeats, kind="stable")[:KEPT]
     coordinates: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
@@ -119,7 +120,7 @@ def repeating(ordered: Floats) -> NDArray[np.int64]:
 
 
 def checked(user: UserScore) -> Score:
-    """Wrap a user's score so that what it returns is refused in one line where it is no score."""
+    """Wrap a user's score so that an invalid result raises an AuditError."""
 
     def score(y: Floats) -> Floats:
         try:
@@ -140,11 +141,11 @@ def _table(name: str, key: Key) -> Learner:
     return Learner(name, partial(table, key=key), steady=False, key=key)
 
 
-FEWEST = 5  # training rounds of each data set in each half that a model needs
+FEWEST = 5  # fewest training rounds on each data set in each half that a model needs
 
-MOST = 100_000  # training rounds in each half that a model learns from, unless it looks for what is rare
+MOST = 100_000  # most training rounds in each half that a model uses, unless it looks for rare events
 
-ENOUGH = 50  # training rounds for each number in an output from which a score may be looked at where it was learned
+ENOUGH = 50  # training rounds per number in an output from which a score may be evaluated on the rounds that trained it
 
 HANDICAP = 1.05
 """How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
@@ -152,31 +153,31 @@ HANDICAP = 1.05
 FALLEN = 1.25
 """How much less a model may promise from all training rounds than on halves, else the next is tried."""
 
-SHARES = {True: 0.8, False: 0.2}  # shares of alpha, of the steady model and of the other, where both are judged
+SHARES = {True: 0.8, False: 0.2}  # shares of alpha of the steady model and of the other model, if both are judged
 
 SURE = {True: 1e-4, False: 0.1}
 """Level at which counts of training rounds speak for themselves, of steady models and of others."""
 
 
 class Guesser(NamedTuple):
-    """A score with its rule."""
+    """A score with its thresholds."""
 
-    name: str  # in words
-    unit: Floats  # (d,) What outputs are measured in
-    view: View  # what it sees
-    score: Score  # of what it sees
-    rule: AuditRule  # its thresholds
+    name: str  # description of the model
+    unit: Floats  # units in which outputs are measured, shape (d,)
+    view: View  # input of the score
+    score: Score  # function of that input
+    rule: AuditRule  # thresholds on the score
 
     def guess(self, x: Floats, b: Bits) -> tuple[int, int, int]:
-        """Guess rounds; returns how many guesses were right, how many wrong, and how many rounds were judged."""
-        with np.errstate(over="ignore", invalid="ignore"):  # an output beyond the range of floats gets no guess, or any
+        """Guess the coins of rounds; return the numbers of right guesses, wrong guesses, and judged rounds."""
+        with np.errstate(over="ignore", invalid="ignore"):  # an output that overflows may get any guess
             plain = bool((self.unit == 1.0).all())
             viewed, bits = self.view.rounds(x if plain else x / self.unit, b)
             return *self.rule.guess(self.score(viewed), bits), len(bits)
 
 
 class Bet:
-    """A rule with its share of alpha, and how it fares."""
+    """A rule with its share of alpha, and the counts of its guesses."""
 
     def __init__(self, guesser: Guesser, share: float) -> None:
         self.guesser = guesser
@@ -184,14 +185,14 @@ class Bet:
         self.right = self.wrong = self.trials = 0
 
     def judge(self, x: Floats, b: Bits) -> None:
-        """Guess rounds and count."""
+        """Guess the coins of rounds and count the guesses."""
         right, wrong, judged = self.guesser.guess(x, b)
         self.right = self.right + right
         self.wrong = self.wrong + wrong
         self.trials = self.trials + judged
 
     def epsilon(self, delta: float, alpha: float) -> float:
-        """Bound from this rule; ``alpha`` is that of all rules together."""
+        """Return the bound from this rule; ``alpha`` is the total level of all rules."""
         right = np.array(float(self.right))
         wrong = np.array(float(self.wrong))
         return float(lower_epsilon(right, wrong, self.trials, delta, alpha * self.share))
@@ -209,14 +210,14 @@ def learn(
     line: SortedOutputs | None = None,
     ordered: Floats | None = None,
 ) -> list[Bet]:
-    """Make one or two rules for the remaining rounds, with shares that sum to 1; ``serial``: as for ``candidates``.
+    """Return one or two rules for the remaining rounds, with shares that sum to 1.
 
-    ``line``: the outputs of one number in their order, where they have been sorted; ``ordered``: each coordinate in its
-    order, as of ``in_order``, where that is there.
+    ``serial`` is as for ``candidates``. ``line`` holds outputs of one number, sorted, and ``ordered`` is the result of
+    ``in_order``, if these are already known.
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     if not (unit == 1.0).all():
-        # not in place: the caller keeps its own
+        # a copy, because the caller still needs the outputs in their own units
         x = x / unit
         line = None
         ordered = None
@@ -256,15 +257,15 @@ def learn(
 
 
 class _Trial(NamedTuple):
-    """A model with its thresholds, as they did on rounds that it was not learned on."""
+    """A model with its thresholds, evaluated on rounds that did not train it."""
 
     guesser: Guesser
     learner: Learner | None = None
-    parts: tuple[Rows, Rows] | None = None  # what it was learned from
+    parts: tuple[Rows, Rows] | None = None  # rounds in each half from which it was learned
 
 
 def _best(trials: list[_Trial], none: Guesser) -> _Trial:
-    """Choose what promises most, with a handicap for what is less simple."""
+    """Return the model with the largest expected bound; a later, less simple model must exceed it by ``HANDICAP``."""
     best = _Trial(none)
     for trial in trials:
         if trial.guesser.rule.expected > best.guesser.rule.expected * HANDICAP:
@@ -275,7 +276,7 @@ def _best(trials: list[_Trial], none: Guesser) -> _Trial:
 def _parts(
     x: Floats, b: Bits, half: int, line: SortedOutputs | None, view: View, learner: Learner
 ) -> tuple[Rows, Rows]:
-    """Give the two halves of the training rounds as a model sees them."""
+    """Return the two halves of the training rounds as inputs of a model."""
     if line is not None:
         return line.halves if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
     row_limit = None if learner.rare else MOST
@@ -288,9 +289,9 @@ def _parts(
 def _try(
     none: Guesser, view: View, learner: Learner, parts: tuple[Rows, Rows], terms: tuple[int, int, float, float]
 ) -> _Trial:
-    """Learn a model on each half, and choose the thresholds on the scores that each gives to the other half.
+    """Learn a model on each half, and choose the thresholds on the scores that it gives to the other half.
 
-    A slow model is learned on the first half alone.
+    A slow model is learned on the first half only.
     """
     if learner.slow:
         model = learner.learn(parts[0])
@@ -304,9 +305,9 @@ def _try(
 
 
 def _learned(trial: _Trial, line: SortedOutputs | None, terms: tuple[int, int, float, float]) -> Guesser:
-    """Learn a steady model from all training rounds, where they are enough; thresholds move with the score.
+    """Learn a steady model again from all training rounds, if there are enough of them, with new thresholds.
 
-    What it promises there must not be less than it was on halves: it was luck then.
+    The expected bound is not increased beyond that of the two halves, because the model has seen these rounds.
     """
     guesser, learner, parts = trial
     if learner is None or parts is None or not learner.steady:
@@ -333,7 +334,7 @@ def _rule(score: Floats, rows: Rows, view: View, learner: Learner, terms: tuple[
 
 
 def _pieces(cuts: Floats, scores: NDArray[np.int8]) -> Score:
-    """Score one number by the piece of the line that it lies on: what is said of it, from -1 to 1."""
+    """Return a piecewise constant score of one number, with values from -1 to 1 that may change at ``cuts``."""
     change = np.flatnonzero(np.diff(scores))
     steps = list(zip(cuts[change].tolist(), np.diff(scores)[change].tolist(), strict=True))
 
@@ -347,7 +348,10 @@ def _pieces(cuts: Floats, scores: NDArray[np.int8]) -> Score:
 
 
 def _in_turn(even: Score, odd: Score) -> Score:
-    """Score every other round by each of two models: rounds are then no longer alike, but as independent as before."""
+    """Return a score that alternates between two models.
+
+    Rounds are then no longer identically distributed, but still independent.
+    """
 
     def score(y: Floats) -> Floats:
         result = np.empty(len(y))

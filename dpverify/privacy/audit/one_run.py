@@ -1,18 +1,18 @@
-"""A lower bound of epsilon from one run, in which coins decide for each of many examples whether it takes part.
+"""A lower bound on epsilon from one run, in which coins decide which of many examples are included.
 
 An auditor guesses the coins of some examples from what the run released (Steinke, Nasr and Jagielski 2023). Let m
-examples have independent fair coins, let r of them be guessed, and let the run be (epsilon, delta)-DP when one example
-is added or removed. With B binomial of r guesses with chance 1/(1 + exp(-epsilon)), theorem 5.2 there says that the
-number of right guesses is at most B + F in distribution, where F is a whole number with a mean of at most 2 m delta.
-So for every v
+examples have independent fair coins, let r coins be guessed, and let the run be (epsilon, delta)-DP for add-remove
+neighbours. Let B be binomial with r trials and success probability 1/(1 + exp(-epsilon)). By their theorem 5.2 the
+number of right guesses is stochastically at most B + F, where F is a whole number with a mean of at most 2 m delta. So
+for every v
 
     P[right >= v] <= P[B >= v] + sum over i of P[F = i] P[v > B >= v - i]
                   <= P[B >= v] + 2 m delta max over i of P[B >= v - i] / i.
 
-The last step bounds P[v > B >= v - i] from above, so that the whole rises with epsilon. Then the epsilon at which it
-reaches 1 - confidence is a lower confidence bound: it is above the truth only if the bound for the true epsilon is
-below 1 - confidence. `counting.py` has a second bound of the same chance, which is smaller for few guesses; the
-smaller of the two counts. It also bounds the chance under a whole curve of privacy.
+The last step bounds P[v > B >= v - i] from above by a term that increases with epsilon. The epsilon at which the bound
+equals 1 - confidence is then a lower confidence bound: it exceeds the true epsilon only if the bound at the true
+epsilon is below 1 - confidence. `counting.py` has a second bound of the same probability, which is smaller for few
+guesses; the smaller bound is used. It also covers mechanisms whose privacy is a whole curve.
 """
 
 from __future__ import annotations
@@ -34,25 +34,26 @@ from dpverify.privacy.gaussian import epsilon_of, mu_of
 OneRun: TypeAlias = Callable[[Bits, np.random.Generator], Any]
 Scores: TypeAlias = Callable[[Any], Any]
 
-SHARES = (1.0, 0.25, 0.05)  # of the examples that are guessed by default; each has a third of the chance of an error
-LARGEST = 64.0  # epsilon and mu; no run of at most a million examples shows as much
+# default fractions of the examples that are guessed; each has a third of the error probability
+SHARES = (1.0, 0.25, 0.05)
+LARGEST = 64.0  # largest epsilon and mu; no run with at most a million examples shows more
 MOST_EXAMPLES = 1_000_000
-SAFE = 1.0 + 1e-9  # more than the rounding errors of the chances
+SAFE = 1.0 + 1e-9  # covers the rounding errors of probabilities
 
 
 class Guesses(Record, frozen=True, kw_only=True):
-    """Guesses of one size, and the bound that follows from them."""
+    """The guesses of one size, and the bound that follows from them."""
 
     guesses: int
     right: int
-    epsilon: float  # lower bound, with the share of the chance of an error that these guesses have
-    mu: float | None  # lower bound of the mu of Gaussian privacy; with the law "gaussian" only
-    largest_epsilon: float  # what it would be if all guesses were right
-    chance: float | None  # of so many right guesses if the claim is true, at most; None without a claim
+    epsilon: float  # lower bound, at the share of the error probability of these guesses
+    mu: float | None  # lower bound on the mu of Gaussian DP; only with the law "gaussian"
+    largest_epsilon: float  # the bound if all guesses were right
+    chance: float | None  # bound on the probability of so many right guesses if the claim is true; None without a claim
 
 
 class OneRunAudit(Record, frozen=True, kw_only=True):
-    """An audit by one run.
+    """The result of an audit with one run.
 
     Examples
     --------
@@ -65,12 +66,12 @@ class OneRunAudit(Record, frozen=True, kw_only=True):
     verdict: Verdict
     claim: AuditClaim | None
     curve: list[AuditClaim] | None = None  # all claims that are tested together, if a curve was given
-    p_value: float | None = None  # smallest chance of an error at which the claim is refuted, at most
+    p_value: float | None = None  # upper bound on the smallest error probability at which the claim is refuted
     law: Law = "any"
     epsilon: float  # lower bound
-    mu: float | None = None  # lower bound of the mu of Gaussian privacy; with the law "gaussian" only
+    mu: float | None = None  # lower bound on the mu of Gaussian DP; only with the law "gaussian"
     delta: float
-    confidence: float  # chance that the bound is not above the truth, at least
+    confidence: float  # least probability that the bound does not exceed the true epsilon
     examples: int
     tried: list[Guesses]
     seed: int
@@ -90,42 +91,42 @@ def audit_one_run(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> OneRunAudit:
-    """Bound the epsilon of a run from below, for neighbours that add or remove one example.
+    """Bound the epsilon of a run from below, for add-remove neighbours.
 
     Parameters
     ----------
     run : callable
-        ``run(included, rng) -> released``. ``included`` (examples,) says which examples take part.
+        ``run(included, rng) -> released``. ``included`` (examples,) marks the examples that take part.
     scores : callable, optional
-        ``scores(released) -> (examples,)`` numbers, larger for examples that are more likely included. It must use
-        nothing but what was released. By default the released array itself.
+        ``scores(released) -> (examples,)`` numbers, larger for examples that are more likely included. It must depend
+        on the released object only. Default: the released array itself.
     examples : int
-        Number of examples whose inclusion coins decide, from 2 to 1,000,000.
+        Number of examples whose inclusion is random, from 2 to 1,000,000.
     guesses : int or sequence of int, optional
-        How many examples are guessed: half of them, those with the largest scores, as included, and half as left out.
-        With several numbers each has an equal share of the chance of an error. By default all examples, a quarter,
-        and a twentieth.
+        Number of guesses. Half of them guess that the examples with the largest scores were included. The other half
+        guess that those with the smallest scores were left out. With several numbers, each gets an equal share of the
+        error probability. Default: all examples, a quarter, and a twentieth.
     epsilon : float, optional
-        The claim, at least 0: with it the verdict is "refuted" or "not refuted".
+        The claim, at least 0. With a claim the verdict is "refuted" or "not refuted".
     delta : float
-        At which epsilon is bounded, in [0, 1).
+        The delta at which epsilon is bounded, in [0, 1).
     curve : sequence of (float, float), optional
-        A claim instead of ``epsilon``: the run is (epsilon, delta)-DP for each of these pairs. All are tested together,
-        with one chance of an error. A point at a small delta alone needs far more examples to be refuted.
+        A claim instead of ``epsilon``: the run is (epsilon, delta)-DP for each of these pairs. All pairs are tested
+        together, with one error probability. A single pair with a small delta needs far more examples to be refuted.
     law : {"any", "gaussian"}
-        "gaussian" if the run is as private as a Gaussian mechanism of some mu. The bound is then of mu, and of the
-        epsilon that this mu has; it is far larger, and wrong if the assumption is.
+        "gaussian" assumes that the run is as private as a Gaussian mechanism with some mu. The audit then bounds mu,
+        and the epsilon that follows from mu. This bound is much larger, but wrong if the assumption is wrong.
     confidence : float
-        Chance that the bound is not above the truth, at least; in (0, 1).
+        Least probability that the bound does not exceed the true epsilon, in (0, 1).
     seed : int
         At least 0; the same seed gives the same result.
 
     Returns
     -------
     OneRunAudit
-        ``epsilon`` is the bound, ``verdict`` what becomes of the claim, ``p_value`` the smallest chance of an error at
-        which it is refuted. ``tried`` has the guesses of each size, with the largest epsilon that they could have
-        shown.
+        ``epsilon`` is the bound, ``verdict`` the decision on the claim, and ``p_value`` the smallest error probability
+        at which the claim is refuted. ``tried`` has the guesses of each size, with the largest epsilon that they could
+        have shown.
 
     Raises
     ------
@@ -170,7 +171,7 @@ def audit_one_run(
 def _chance_under_claim(
     epsilon: float | None, delta: float, curve: Sequence[tuple[float, float]] | None, law: Law
 ) -> Callable[[int, int, int], float] | None:
-    """Return what bounds the chance of so many right guesses among examples if the claim is true; None without one."""
+    """Return a function that bounds the probability of the right guesses under the claim; None without a claim."""
     if curve is not None:
         return partial(chance_under, curve_tradeoff(curve))
     if epsilon is None:
@@ -194,7 +195,7 @@ def _guess(
     law: Law,
     chance_of: Callable[[int, int, int], float] | None,
 ) -> Guesses:
-    """Guess the first examples as included and the last as left out; they are sorted by falling scores."""
+    """Guess the first examples as included and the last as left out; examples are sorted by decreasing score."""
     ahead = -(-guesses // 2)
     behind = guesses - ahead
     right = int(included[:ahead].sum()) + int((~included[len(included) - behind :]).sum())
@@ -218,7 +219,10 @@ def _guess(
 
 
 def one_run_chance(examples: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
-    """Bound the chance of at least so many right guesses, if the run is (epsilon, delta)-DP; it rises with epsilon."""
+    """Return a bound on the probability of at least ``right`` right guesses if the run is (epsilon, delta)-DP.
+
+    The bound increases with epsilon.
+    """
     chance = 1.0 / (1.0 + math.exp(-epsilon))
     if right == 0:
         return 1.0
@@ -232,24 +236,24 @@ def one_run_chance(examples: int, guesses: int, right: int, epsilon: float, delt
 
 @lru_cache(maxsize=4096)
 def one_run_epsilon(examples: int, guesses: int, right: int, delta: float, level: float) -> float:
-    """Return the largest epsilon at which so many right guesses have a chance of at most ``level``; 0 if none has."""
+    """Return the largest epsilon at which at least ``right`` right guesses have probability <= ``level``; 0 if none."""
 
     def is_refuted(epsilon: float) -> bool:
         if is_rarer(curve_tradeoff([(epsilon, delta)]), examples, guesses, right, level):
             return True
-        return one_run_chance(examples, guesses, right, epsilon, delta) <= level  # takes longer
+        return one_run_chance(examples, guesses, right, epsilon, delta) <= level  # second, because it takes longer
 
     return largest_refuted(is_refuted, LARGEST)
 
 
 @lru_cache(maxsize=4096)
 def one_run_mu(examples: int, guesses: int, right: int, level: float) -> float:
-    """Return the largest mu of Gaussian privacy at which so many right guesses have a chance of at most ``level``."""
+    """Return the largest mu of Gaussian DP at which at least ``right`` right guesses have probability <= ``level``."""
     return largest_refuted(lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level), LARGEST)
 
 
 def _scores(run: OneRun, scores: Scores | None, included: Bits, rng: np.random.Generator) -> Floats:
-    """Run the code, and take the scores of what it released."""
+    """Run the user's code, and return the scores of the released output."""
     given = included.copy()
     try:
         with foreign_code("run"):
@@ -265,7 +269,7 @@ def _scores(run: OneRun, scores: Scores | None, included: Bits, rng: np.random.G
 
 
 def _checked_sizes(examples: int, guesses: int | Sequence[int] | None) -> list[int]:
-    """Return the numbers of guesses, in falling order."""
+    """Return the numbers of guesses in decreasing order."""
     if not isinstance(examples, int | np.integer) or not 2 <= examples <= MOST_EXAMPLES:
         raise AuditError(f"examples: {examples}: must be a whole number from 2 to {MOST_EXAMPLES}")
     if guesses is None:
@@ -280,7 +284,7 @@ def _checked_sizes(examples: int, guesses: int | Sequence[int] | None) -> list[i
 
 
 def _check_numbers(epsilon: float | None, delta: float, confidence: float, seed: int) -> None:
-    """Refuse what is out of range."""
+    """Raise an AuditError if a number is out of range."""
     if epsilon is not None and not 0.0 <= epsilon < math.inf:
         raise AuditError(f"epsilon: {epsilon}: must be finite and at least 0")
     if not 0.0 <= delta < 1.0:
@@ -294,7 +298,7 @@ def _check_numbers(epsilon: float | None, delta: float, confidence: float, seed:
 def _check_assumptions(
     epsilon: float | None, delta: float, curve: Sequence[tuple[float, float]] | None, law: Law
 ) -> None:
-    """Refuse a claim or a law that cannot be judged."""
+    """Raise an AuditError if the claim or the law cannot be judged."""
     if law not in {"any", "gaussian"}:
         raise AuditError(f"law: {law}: must be 'any' or 'gaussian'")
     if law == "gaussian" and delta == 0.0:

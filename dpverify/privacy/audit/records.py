@@ -1,4 +1,4 @@
-"""What an audit found, as typed records, and the one error it raises."""
+"""Typed records of the results of audits, and the AuditError."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Verdict = Literal["refuted", "not refuted", "no claim"]
 
 
 class AuditError(ValueError):
-    """A mechanism, a pair of data sets or a score that cannot be audited: one line, what and why.
+    """Raised with a one-line reason for a mechanism, a pair of data sets or a score that cannot be audited.
 
     Examples
     --------
@@ -33,14 +33,14 @@ class AuditError(ValueError):
 
 
 class AuditClaim(Record, frozen=True, kw_only=True):
-    """What is claimed of the mechanism."""
+    """The claimed privacy parameters of the mechanism."""
 
     epsilon: float
     delta: float
 
 
 class Bound(Record, frozen=True, kw_only=True):
-    """The lower confidence bound; infinities are strings."""
+    """The lower confidence bound; infinite values are strings."""
 
     epsilon: builtins.float | str
     delta: float
@@ -49,22 +49,22 @@ class Bound(Record, frozen=True, kw_only=True):
 
 
 class Power(Record, frozen=True, kw_only=True):
-    """The smallest fault that an audit of this size sees."""
+    """The smallest fault that an audit of this size detects."""
 
-    chance: float  # with which probability it is seen
+    chance: float  # probability with which the fault is detected
     shortfall: float | None
     """Share by which the sigma of a Gaussian mechanism falls short of the claim; None where no shortfall is seen."""
     n_for_15_percent: int | None = None
     """Outputs per data set with which a sigma that is 15% short is seen; None where that is beyond 10^8."""
-    largest_epsilon: builtins.float | str  # most that an audit of this size can show of any mechanism
+    largest_epsilon: builtins.float | str  # largest epsilon that an audit of this size can show for any mechanism
 
 
 class AuditEvidence(Record, frozen=True, kw_only=True):
-    """What the bound was computed from."""
+    """The evidence from which the bound was computed."""
 
-    rule: str  # the rule that guessed, in words
-    trials: int  # Rounds, or samples, that the bound rests on
-    training: int  # rounds that the rule was made on; none of them counts for the bound
+    rule: str  # description of the guessing rule
+    trials: int  # rounds or outputs from which the bound was computed
+    training: int  # rounds that trained the rule; they do not count for the bound
     share: float = 1.0
     """Share of the chance of a false alarm that the rule had; the rest went to another rule, which did worse."""
     right: int | None = None  # right guesses
@@ -74,7 +74,7 @@ class AuditEvidence(Record, frozen=True, kw_only=True):
 
 
 class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
-    """One audit.
+    """The result of an audit.
 
     Examples
     --------
@@ -90,22 +90,22 @@ class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
 
     mechanism: str
     law: Law
-    # ``refuted`` where the bound is above the claimed epsilon, ``not refuted`` where it is not; never more than that.
+    # ``refuted`` if the bound exceeds the claimed epsilon, else ``not refuted``; an audit never confirms a claim.
     verdict: Verdict
     claim: AuditClaim | None
-    # Smallest chance of a false alarm at which the claim is refuted: if it is true, evidence as strong as this has at
-    # most this chance. Not below 1e-12.
+    # Smallest false-alarm probability at which the claim is refuted. If the claim is true, evidence this strong has at
+    # most this probability. Not below 1e-12.
     p_value: float | None
     bound: Bound
-    confidence: float  # chance that the bound is not above the truth, at least
+    confidence: float  # least probability that the bound does not exceed the true epsilon
     evidence: AuditEvidence
     power: Power | None
-    n: int  # samples per data set that were asked for
+    n: int  # requested outputs per data set
     seed: int
     dimension: int
     batched: bool
-    notes: list[str] = []  # what the samples look like, where that matters for the assumptions
-    interrupted: bool = False  # whether Ctrl-C ended it early; the bound then rests on what was drawn
+    notes: list[str] = []  # properties of the outputs that matter for the assumptions
+    interrupted: bool = False  # whether Ctrl-C ended the audit early; the bound then uses the outputs drawn so far
     schema: int = 1
 
     @property
@@ -115,7 +115,7 @@ class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):
 
 
 class AuditFinding(NamedTuple):
-    """What sampling found, before it is held against a claim. Fields as in the records above."""
+    """The result of sampling, before it is compared with a claim; fields as in the records above."""
 
     rule: str
     trials: int
@@ -126,15 +126,15 @@ class AuditFinding(NamedTuple):
     right: int | None = None
     wrong: int | None = None
     statistic: float | str | None = None
-    rank: int = 0  # directions with noise; with the Gaussian law only
+    rank: int = 0  # number of directions with noise; only with the Gaussian law
     notes: tuple[str, ...] = ()
     interrupted: bool = False
-    # the bound at another chance of being above the truth; None where nothing was drawn
+    # the bound as a function of the probability that it exceeds the truth; None if no output was drawn
     epsilon_at: Callable[[float], float] | None = None
-    # the other way round: the chance at which the bound is a given epsilon, or None where it has no closed form
+    # its inverse: the probability at which the bound equals a given epsilon, or None if there is no closed form
     level_at: Callable[[float], float | None] | None = None
 
 
 def number(value: float) -> float | str:
-    """Return a float, or the name of an infinity, which JSON has no number for."""
+    """Return a float, or the name of an infinity, which JSON cannot represent as a number."""
     return value if abs(value) < float("inf") else str(value)

@@ -1,4 +1,7 @@
-"""Rules: when a score says "first data set", "second data set" or nothing. Chosen on training rounds only."""
+"""Guessing rules: thresholds that turn a score into "first data set", "second data set" or no guess.
+
+Thresholds are chosen on training rounds only.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,34 @@ from dpverify.privacy.audit.groups import Rows, grouped
 from dpverify.privacy.audit.records import Bits, Floats
 from dpverify.privacy.audit.scores import fitted
 
-GRID = np.linspace(0.0, 1.0, 48)  # powers of the number of rounds beyond which thresholds are tried, on each side
+GRID = np.linspace(0.0, 1.0, 48)  # exponents e: thresholds are tried at ``rounds**e`` rounds from each end
 
-PRIOR = 300.0  # rounds that the calibrated score is worth against the count of right guesses beyond a threshold
+PRIOR = 300.0  # weight, in rounds, of the calibrated score against the count of right guesses beyond a threshold
 
 DOUBT = (
-    1.0  # standard errors that are taken off the share of right guesses which is hoped for: the best of many is lucky
+    # standard errors subtracted from the expected fraction of right guesses, because the best of many thresholds is
+    # lucky
+    1.0
 )
 
-BELIEVED = 1e-5  # chance of the counts under the calibrated score below which that score counts for less
+BELIEVED = 1e-5  # probability of the counts under the calibrated score below which that score gets less weight
 
-FURTHEST = 20  # rounds at each end whose scores the calibration draws in
+FURTHEST = 20  # rounds at each end whose scores are clipped for the calibration
 
-CAUTION = 1.0  # standard errors by which a calibrated chance is drawn towards one half
+CAUTION = 1.0  # standard errors by which a calibrated probability is moved towards one half
 
-BEND = 30.0  # how many rounds it takes to bend the calibration away from a straight line
+BEND = 30.0  # penalty on each bend of the calibration, comparable to a number of rounds
 
 
 class AuditRule(NamedTuple):
     """Two thresholds on a score."""
 
-    first: float  # the rule says "first" where the score is at most ``first``, "second" where it is at least ``second``
+    first: float  # the guess is "first" if the score is at most ``first``, and "second" if it is at least ``second``
     second: float
-    expected: float  # the bound that the training rounds promise, of no meaning for the confidence
+    expected: float  # expected bound from the training rounds; it does not affect the confidence
 
     def guess(self, score: Floats, bits: Bits) -> tuple[int, int]:
-        """Count right and wrong guesses."""
+        """Return the numbers of right and wrong guesses."""
         second = score >= self.second
         first = score <= self.first
         guessed = int(np.count_nonzero(second)) + int(np.count_nonzero(first))
@@ -50,22 +55,22 @@ class AuditRule(NamedTuple):
 def choose_rule(
     score: Floats, rows: Rows, rounds: int, trials: int, delta: float, alpha: float, sure: float
 ) -> AuditRule:
-    """Choose the thresholds with the largest expected bound; a rule that never guesses where there is nothing to gain.
+    """Choose the thresholds with the largest expected bound; if none is above 0, return a rule that never guesses.
 
-    ``score`` of each row of ``rows``, of so many ``rounds``. Counts alone, at the level ``sure``, are too few in the
-    tails: they and the calibrated score judge together.
+    ``score`` holds a number per row of ``rows``, and ``rounds`` is the number of rounds. In the tails, counts alone are
+    too few. The bound is therefore estimated from the calibrated score, and from counts at the level ``sure``.
     """
     groups = grouped(score, rows.zeros, rows.ones)
     if len(groups.low) < 2:
         return AuditRule(-np.inf, np.inf, 0.0)
     totals = groups.zeros + groups.ones
     likely = totals * calibrated(groups.mean, groups.zeros, groups.ones)
-    # guesses, guesses of the second data set, and how many of these are likely right: below each group and the end
+    # guesses, guesses of the second data set, and expected right guesses of the latter: below each group and the end
     table = np.zeros((3, len(totals) + 1))
     np.cumsum(np.stack([totals, groups.ones, likely]), axis=1, out=table[:, 1:])
     total = table[0, -1]
     sizes = table[0, -1] ** GRID
-    # where "second" begins, and where "first" has ended; the last of each: never
+    # index at which "second" starts, and index at which "first" has ended; the last of each means never
     up = _different(np.searchsorted(table[0, 1:-1], total - sizes, "right"), len(totals))
     down = _different(np.searchsorted(table[0, 1:-1], sizes) + 1, 0)
     beyond, (guesses, second, hoped) = table[:, -1:] - table[:, up], table[:, down]
@@ -82,7 +87,7 @@ def choose_rule(
     right = pairs(sides.right)
     hoped = pairs(sides.guesses * sides.share())
     each = trials / rounds
-    # counts alone are for a rare leak, of which the model knows nothing
+    # counts alone detect a rare leak, which the model does not know
     by_score = nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha)
     by_count = nearly_lower_epsilon(right, guesses - right, rounds, delta, sure)
     nearly = np.where(firsts >= seconds[:, None], -1.0, np.maximum(by_score, by_count))
@@ -96,39 +101,43 @@ def choose_rule(
 
 
 def _different(places: NDArray[np.int64], never: int) -> NDArray[np.int64]:
-    """Drop repetitions from places in order, and append another."""
+    """Return sorted places without repetitions, with ``never`` appended."""
     different: NDArray[np.int64] = places[np.append(True, places[1:] != places[:-1])]
     return np.append(different, never)
 
 
 class _Sides(NamedTuple):
-    """Guesses beyond each threshold, of one side and then of the other, in training rounds."""
+    """Training-round guesses beyond each threshold: those for "second", then those for "first"."""
 
     guesses: Floats
     right: Floats
-    likely: Floats  # right ones, as the calibrated score has it
+    likely: Floats  # right guesses according to the calibrated score
 
     def share(self) -> Floats:
-        """Share of right guesses that may be hoped for, each side by itself: a few right ones alone are luck."""
+        """Return a cautious expected fraction of right guesses, for each side separately.
+
+        A few right guesses alone may be luck.
+        """
         prior = PRIOR * _agreement(self.guesses - self.right, self.guesses - self.likely)
         expected = self.right + prior * self.likely / np.maximum(self.guesses, 1.0)
-        share = expected / (self.guesses + prior + 0.5)  # half a wrong guess is spare
+        share = expected / (self.guesses + prior + 0.5)  # adds half a wrong guess
         error = np.sqrt(share * (1.0 - share) / (self.guesses + prior + 0.5))
         result: Floats = share - DOUBT * error
         return result
 
 
 def _agreement(wrong: Floats, expected: Floats) -> Floats:
-    """From 1 to 0: whether wrong guesses are as many as a model expects, or too few, by the tail of Poisson's law."""
+    """Return a weight from 1 to 0: small if wrong guesses are improbably few for the model, by a Poisson tail."""
     result: Floats = np.minimum(1.0, special.pdtr(wrong, np.maximum(expected, 1e-9)) / BELIEVED)
     return result
 
 
 def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
-    """Chance of the second data set at each score, cautiously: logistic regression on a line with four bends.
+    """Return a cautious probability of the second data set at each score.
 
-    ``score`` ascends and was seen so often on each data set. Its few furthest values count as the next ones: nothing is
-    known beyond.
+    The probability is from a logistic regression on a piecewise linear function of the score with four bends, and is
+    moved towards one half. ``score`` is ascending, and ``zeros`` and ``ones`` count its occurrences on each data set.
+    The outermost scores are clipped to the next ones, because the data say nothing beyond.
     """
     totals = zeros + ones
     total = float(totals.sum())

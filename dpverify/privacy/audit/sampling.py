@@ -1,7 +1,7 @@
-"""Calling the mechanism under audit in blocks, and refusing what cannot be audited in one line.
+"""Calls of the mechanism under audit, in blocks. A mechanism that cannot be audited raises an AuditError.
 
-Each block has generators of its own: what it holds depends on the seed and the number of the block only. So blocks may
-be drawn anywhere and in any order, and those of an interrupted audit need not be drawn again.
+Each block has its own random generators: its outputs depend only on the seed and the number of the block. So blocks may
+be drawn anywhere and in any order, and the finished blocks of an interrupted audit need not be drawn again.
 """
 
 from __future__ import annotations
@@ -23,39 +23,43 @@ from dpverify.privacy.audit.records import AuditError, Bits, Floats
 Mechanism = Callable[..., Any]
 Places: TypeAlias = NDArray[np.int64]
 
-MOST_FLOATS = 1 << 25  # floats of the training rounds, at most: 256 MB, of which a few copies are made
+MOST_FLOATS = 1 << 25  # most floats of the training rounds: 256 MB, of which a few copies are made
 
-BLOCK_FLOATS = 1 << 22  # floats of one block, at most
+BLOCK_FLOATS = 1 << 22  # most floats of one block
 
-BLOCK_CALLS = 4096  # calls of one block, at most, where the mechanism returns one output per call
+BLOCK_CALLS = 4096  # most calls of one block, if the mechanism returns one output per call
 
 
 class Coins(NamedTuple):
-    """On which data set each output of a block is drawn."""
+    """The data set on which each output of a block is drawn."""
 
     bits: Bits
-    places: tuple[Places | slice, Places | slice]  # outputs on the first data set, and on the second
+    places: tuple[Places | slice, Places | slice]  # indices of outputs on the first data set, and on the second
 
     def part(self, x: Floats) -> tuple[Floats, Floats]:
-        """Part outputs by the data sets that they were drawn on."""
+        """Split outputs by the data sets on which they were drawn."""
         low, high = (x[rows] if isinstance(rows, slice) else x.take(rows, axis=0) for rows in self.places)
         return low, high
 
 
 def coins(bits: Bits) -> Coins:
-    """Find the places once."""
-    return Coins(bits, (np.flatnonzero(~bits), np.flatnonzero(bits)))  # a mask takes three times as long
+    """Return coins with the indices of both data sets."""
+    # indexing by a mask would take three times as long
+    return Coins(bits, (np.flatnonzero(~bits), np.flatnonzero(bits)))
 
 
 def halves(size: int) -> Coins:
-    """Draw the first half of a block on the first data set."""
+    """Return coins that draw the first half of a block on the first data set, and the second half on the second."""
     bits = np.zeros(size, dtype=np.bool_)
     bits[size // 2 :] = True
     return Coins(bits, (slice(size // 2), slice(size // 2, size)))
 
 
 class Source:
-    """A ``mechanism(dataset, rng)``, or one with a parameter ``size`` and so many independent rows, on a pair."""
+    """A mechanism with its pair of data sets.
+
+    The mechanism is ``mechanism(dataset, rng)``, or ``mechanism(dataset, rng, size)`` with ``size`` independent rows.
+    """
 
     def __init__(self, mechanism: Mechanism, datasets: object) -> None:
         if not callable(mechanism):
@@ -71,11 +75,11 @@ class Source:
 
     @property
     def dimension(self) -> int:
-        """Numbers in an output; 0 before the first call."""
+        """Size of an output; 0 before the first call."""
         return 0 if self.shape is None else math.prod(self.shape)
 
     def draw(self, coins: Coins, rng: Generator) -> Floats:
-        """Run the mechanism once per coin, on the data set that it says; the outputs, flattened, in that order."""
+        """Run the mechanism once per coin, on the data set of that coin; return the flattened outputs in that order."""
         out = self._draw_batches(coins, rng) if self.batched else self._draw_calls(coins.bits, rng)
         self._check_datasets()
         return out
@@ -108,13 +112,13 @@ class Source:
             if out is None:
                 out = np.empty((len(coins.bits), self.dimension))
             if out.shape[1] == 1:
-                out[:, 0][rows] = values[:, 0]  # in half the time
+                out[:, 0][rows] = values[:, 0]  # takes half the time of the general case
             else:
                 out[rows] = values
         return np.empty((0, self.dimension)) if out is None else out
 
     def _batch(self, which: int, size: int, rng: Generator) -> Floats:
-        """Call once for many outputs, shape (size, d)."""
+        """Call the mechanism once for many outputs, shape (size, d)."""
         value = self._call(which, rng, {"size": size})
         if value.ndim == 0 or value.shape[0] != size:
             raise AuditError(
@@ -131,7 +135,7 @@ class Source:
         return values
 
     def _check_datasets(self) -> None:
-        """Refuse a mechanism that has changed its data sets."""
+        """Raise an AuditError if the mechanism has changed its data sets."""
         for before, now in zip(self._kept, self.datasets, strict=True):
             if not _same(before, now):
                 raise AuditError("mechanism: changes its data set in place: must leave it as it is")
@@ -156,8 +160,8 @@ class Source:
 
 
 def takes_size(mechanism: Mechanism) -> bool:
-    """Whether a mechanism has a parameter named ``size``."""
-    if type(mechanism) is FunctionType and not mechanism.__dict__:  # else it may be wrapped
+    """Return whether a mechanism has a parameter named ``size``."""
+    if type(mechanism) is FunctionType and not mechanism.__dict__:  # otherwise it may be wrapped
         code = mechanism.__code__
         return "size" in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     try:
@@ -189,7 +193,7 @@ def _same(before: object, now: object) -> bool:
             return type(before) is type(now) and (before == now or before != before)  # noqa: PLR0124 NaN is not itself
     except (TypeError, ValueError):
         return True
-    return True  # nothing is known of other types
+    return True  # values of other types are not compared
 
 
 def _short(value: object) -> str:
@@ -197,22 +201,25 @@ def _short(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-OUTPUTS, COINS, PROBE = range(3)  # streams of a seed
+OUTPUTS, COINS, PROBE = range(3)  # random streams of a seed
 
 Pieces = Callable[["Draws", int], Iterable[tuple[int, Floats]]]
 """Runs so many blocks of draws, in any order."""
 
 
 class Elsewhere(NamedTuple):
-    """Where the blocks of an audit are drawn, if not here one after the other."""
+    """An execution backend for the blocks of an audit; without one they are drawn in this process, in order."""
 
     pieces: Pieces
-    asked: str  # mechanism, data sets and code, so that no block of others is taken for one of these
-    origin: Callable[[], tuple[Any, Any]]  # gives mechanism and data sets in another process; it can be pickled
+    asked: str  # identifies mechanism, data sets and code, so that stored blocks of other audits are not reused
+    origin: Callable[[], tuple[Any, Any]]  # returns mechanism and data sets in another process; can be pickled
 
 
 class Draws:
-    """Blocks of outputs; ``pairs``: equally many on both data sets, else a coin decides for each."""
+    """Blocks of outputs on the two data sets.
+
+    With ``pairs`` each block has equally many outputs on both data sets; otherwise a coin chooses the data set of each.
+    """
 
     label = "an audit"
     terms = ()
@@ -229,16 +236,16 @@ class Draws:
 
     @property
     def asked(self) -> str:
-        """What is drawn, for a store of blocks."""
+        """Key of the draws in a store of blocks."""
         mechanism = "" if self._elsewhere is None else self._elsewhere.asked
         return f"audit {mechanism} seed {self.seed} {'pairs' if self.pairs else 'coins'} {self.sizes}"
 
     def __getstate__(self) -> dict[str, object]:
-        """For another process, which finds mechanism and data sets itself."""
+        """Return the state for another process, which obtains mechanism and data sets by itself."""
         return {"seed": self.seed, "pairs": self.pairs, "sizes": self.sizes, "origin": self._origin}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Find mechanism and data sets; a worker may pass this on to a process of its own."""
+        """Obtain mechanism and data sets; ``origin`` is kept because a worker may start its own processes."""
         self.seed = state["seed"]
         self.pairs = state["pairs"]
         self.sizes = state["sizes"]
@@ -248,15 +255,15 @@ class Draws:
         self._said = None
 
     def rng(self, stream: int, block: int = 0) -> Generator:
-        """Give the generator of a block."""
+        """Return the random generator of a block."""
         return Generator(PCG64(SeedSequence(self.seed, spawn_key=(stream, block))))
 
     def probe(self) -> None:
-        """Call once on each data set, so that the shape of an output is known; the outputs are not used."""
+        """Call the mechanism once on each data set to learn the shape of an output; the outputs are not used."""
         self.source.draw(halves(2), self.rng(PROBE))
 
     def coins(self, block: int) -> Coins:
-        """Say on which data set each output of a block is drawn; the last answer is kept."""
+        """Return the data set of each output of a block; the last result is cached."""
         size = self.sizes[block]
         if self._said is None or self._said[0] != (block, size):
             if self.pairs and self.source.batched:
@@ -273,7 +280,7 @@ class Draws:
         return self.source.draw(self.coins(block), self.rng(OUTPUTS, block))
 
     def drawn(self, sizes: Iterable[int]) -> Iterator[tuple[Floats, Coins]]:
-        """Draw blocks of these sizes, in their order."""
+        """Yield blocks of these sizes with their coins, in order."""
         self.sizes = tuple(sizes)
         pieces = _here if self._elsewhere is None else self._elsewhere.pieces
         waiting = dict[int, Floats]()
@@ -293,5 +300,5 @@ def _here(draws: Draws, blocks: int) -> Iterator[tuple[int, Floats]]:
 
 
 def chunks(total: int, size: int) -> list[int]:
-    """Cut a number of outputs into blocks."""
+    """Return the sizes of the blocks of at most ``size`` that make up ``total`` outputs."""
     return [min(size, total - begin) for begin in range(0, total, size)]

@@ -1,6 +1,6 @@
-"""Scores: functions of an output that are large where the second data set is likely, learned from training rounds.
+"""Scores: functions of an output that are large if the second data set is likely, learned from training rounds.
 
-Each is a log likelihood ratio of a simple model, so that two can be compared; the bound holds for any score.
+Each score is the log likelihood ratio of a simple model, so that scores are comparable. The bound holds for any score.
 """
 
 from __future__ import annotations
@@ -29,45 +29,45 @@ FLOOR = 1e-12
 KNOTS = (0.01, 0.03, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.97, 0.99)
 """Quantiles of a coordinate at which a line may bend."""
 
-BEND = 1.0  # penalty on the square of a bend, in units of the distance between the quartiles
+BEND = 1.0  # penalty on the square of a bend, in units of the interquartile range
 
-FURTHEST = 20  # values of a coordinate at each end that count as the next ones
+FURTHEST = 20  # number of values at each end of a coordinate that are clipped to the next ones
 
-PARTS = 40  # quantiles between which a coordinate is counted
+PARTS = 40  # number of cells between quantiles in each coordinate
 
-STIFFNESS = 30.0  # penalty on half the square of a step of the log odds between neighbouring groups
+STIFFNESS = 30.0  # penalty on half the squared difference of the log odds of neighbouring groups
 
-STEPS = 30  # of Newton's method, at most
+STEPS = 30  # most steps of Newton's method
 
-TREE_ROUNDS = 100_000  # rounds that trees are grown on, at most
+TREE_ROUNDS = 100_000  # most rounds on which trees are trained
 
-FITTED = 20_000  # rows that a fit looks at, at most, evenly spread
-FIT_STEPS = 20  # of Newton's method for a fit, at most
+FITTED = 20_000  # most rows used by a fit, evenly spaced
+FIT_STEPS = 20  # most steps of Newton's method in a fit
 FIT_FAR = 4.0  # largest change of a weight in a step
-FIT_SMALL = 1e-3  # the next step would be about its square
+FIT_SMALL = 1e-3  # stop below this step size: the next step would be about its square
 
 
 class Learner(NamedTuple):
     """A way to learn a score."""
 
-    name: str  # in words: "linear discriminant"
+    name: str  # description, such as "linear discriminant"
     learn: Callable[[Rows], Score]
-    # Whether twice the rounds give the same score but for its errors. Otherwise thresholds that were found for scores
-    # of half the rounds fit no others.
+    # Whether learning from twice as many rounds gives the same score up to estimation errors. Otherwise thresholds for
+    # scores from half of the rounds are not valid for other scores.
     steady: bool = True
-    key: Key | None = None  # of a table, which looks for what happens rarely: what it looks up
-    # Whether it takes so long that one model is learned, on the first half, and its thresholds on the second; else each
-    # half has a model, and gives the thresholds of the model of the other.
+    key: Key | None = None  # the keys that a table looks up, for a table that detects rare events
+    # Whether learning is so slow that only one model is learned, on the first half, with thresholds from the second
+    # half. Otherwise each half has a model, and the thresholds come from the scores that it gives to the other half.
     slow: bool = False
 
     @property
     def rare(self) -> bool:
-        """Whether it learns from all training rounds, however many."""
+        """Whether the model learns from all training rounds, however many."""
         return self.key is not None
 
 
 def linear(rows: Rows) -> Score:
-    """Learn Fisher's linear discriminant; a direction in which the data differ without noise outweighs all others."""
+    """Learn Fisher's linear discriminant; a direction without noise in which the data differ dominates all others."""
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
     low, high = (_mean(z, weights) for weights in (rows.zeros, rows.ones))
@@ -84,7 +84,7 @@ def linear(rows: Rows) -> Score:
 
 
 def quadratic(rows: Rows, *, full: bool = True) -> Score:
-    """Learn the likelihood ratio of two Gaussians, each with its own covariance: noise that depends on the data."""
+    """Learn the likelihood ratio of two Gaussians with different covariances, for noise that depends on the data."""
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
     low, high = (_gaussian(z, weights, full=full) for weights in (rows.zeros, rows.ones))
@@ -97,12 +97,12 @@ def quadratic(rows: Rows, *, full: bool = True) -> Score:
 
 
 def diagonal(rows: Rows) -> Score:
-    """Learn as :func:`quadratic`, with coordinates that are taken as independent: few numbers to learn in many."""
+    """Learn as :func:`quadratic`, but with independent coordinates, which needs few parameters in many dimensions."""
     return quadratic(rows, full=False)
 
 
 def distance(rows: Rows) -> Score:
-    """Learn how far from their common mean outputs are on each data set, by one covariance: a change of scale alone."""
+    """Learn the likelihood ratio of two Gaussians that differ by a factor of the covariance: a change of scale."""
     shift, scale = _standard(rows)
     z = (rows.x - shift) / scale
     totals = rows.zeros + rows.ones
@@ -125,9 +125,9 @@ def distance(rows: Rows) -> Score:
 
 
 def shares(rows: Rows) -> Score:
-    """Learn, in each coordinate by itself, how often each data set falls between quantiles: any shape, heavy tails."""
+    """Learn how often outputs fall between quantiles, for each coordinate separately: any shape, heavy tails."""
     places = (np.linspace(0.0, 1.0, PARTS + 1)[1:-1] * (len(rows.x) - 1)).astype(np.int64)
-    ends = np.sort(rows.x.T, axis=1)[:, places].T  # in half the time of numpy's quantiles
+    ends = np.sort(rows.x.T, axis=1)[:, places].T  # takes half the time of numpy's quantiles
     tables = []
     for j in range(rows.x.shape[1]):
         where = np.searchsorted(ends[:, j], rows.x[:, j], "left")
@@ -144,9 +144,9 @@ def shares(rows: Rows) -> Score:
 
 
 def smooth(rows: Rows) -> Score:
-    """Learn log odds of each group of one number, drawn towards those of its neighbours: jumps and modes of any kind.
+    """Learn log odds for groups of one number, smoothed towards their neighbours: jumps and any number of modes.
 
-    Newton's steps, with a tridiagonal matrix, which is positive definite.
+    The fit uses Newton's method with a positive definite tridiagonal matrix.
     """
     totals = rows.zeros + rows.ones
     odds, pull, between = np.zeros(len(totals)), np.zeros(len(totals) + 1), np.full(len(totals) - 1, -STIFFNESS)
@@ -167,7 +167,7 @@ def smooth(rows: Rows) -> Score:
 
 
 def bent(rows: Rows) -> Score:
-    """Learn log odds that are a bent line in each coordinate, added up: several modes, tails that are not Gaussian."""
+    """Learn log odds that are a sum of piecewise linear functions of the coordinates: several modes, other tails."""
     x = rows.x
     totals = rows.zeros + rows.ones
     m = float(totals.sum())
@@ -192,10 +192,10 @@ def bent(rows: Rows) -> Score:
 
 
 def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple[Floats, Floats]:
-    """Fit logistic regression with a penalty; return the weights of the columns and the curvature there.
+    """Fit a penalized logistic regression; return the weights of the columns and the curvature at the fit.
 
-    The inverse of the curvature is the weights' covariance, or a little more. ``zeros``, ``ones``: how often each row
-    of ``table`` was seen on each data set.
+    The inverse of the curvature is the covariance of the weights, or slightly larger. ``zeros`` and ``ones`` count how
+    often each row of ``table`` occurred on each data set.
     """
     stride = -(-len(table) // FITTED)
     part = slice((len(table) - 1) % stride // 2, None, stride)
@@ -204,7 +204,7 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     truth = weight_of_part * ones[part]
     totals = truth + weight_of_part * zeros[part]
     ridge = np.diag(penalty)
-    # far from there steps are no descent
+    # start at 0, because far from the optimum Newton steps may not descend
     weights = np.zeros(table.shape[1])
     curvature = ridge
     for _ in range(FIT_STEPS):
@@ -213,7 +213,7 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
         slope = few.T @ (truth - ones_hoped) - penalty * weights
         curvature = (few * (ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
         _, step, failed = dposv(curvature, slope)
-        if failed:  # a penalty that is lost beside columns that are alike up to rounding
+        if failed:  # the penalty is lost to rounding if columns are nearly equal
             step = np.linalg.lstsq(curvature, slope)[0]
         largest = float(np.abs(step).max())
         weights += step if largest <= FIT_FAR else step * (FIT_FAR / largest)
@@ -224,23 +224,23 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
 
 @lru_cache(maxsize=2)
 def _libraries(kind: str) -> ThreadpoolController:
-    """Find the loaded libraries that have threads, once: their search takes as long as two trees."""
+    """Return the loaded libraries that use threads; cached, because the search takes as long as training two trees."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api=kind)
 
 
 def one_blas_thread(dimension: int) -> AbstractContextManager[object]:
-    """Compute on one thread, as matrices are small: more take up to three times as long, and change the last digit.
+    """Return a context with one BLAS thread: on small matrices more threads are up to three times slower.
 
-    Outputs of one number need no matrices.
+    The number of threads also changes the last digit of results. Outputs of one number need no matrices.
     """
     return nullcontext() if dimension == 1 else _libraries("blas").limit(limits=1)
 
 
 def trees(rows: Rows) -> Score:
-    """Learn boosted trees, which know no shape in advance; each of the rows is a round."""
-    from sklearn.ensemble import HistGradientBoostingClassifier  # takes a second to load
+    """Learn boosted trees, which assume no shape; each row must be one round."""
+    from sklearn.ensemble import HistGradientBoostingClassifier  # imported here because it takes a second
 
     threads = _libraries("openmp")
     training_rows = slice(0, TREE_ROUNDS)
@@ -253,7 +253,7 @@ def trees(rows: Rows) -> Score:
         early_stopping=False,
         random_state=0,
     )
-    with threads.limit(limits=1):  # threads that wait for each other on busy cores take ten times as long
+    with threads.limit(limits=1):  # on busy cores, threads that wait for each other take ten times as long
         model.fit(rows.x[training_rows], rows.ones[training_rows] > 0.0)
 
     def score(y: Floats) -> Floats:
@@ -264,7 +264,10 @@ def trees(rows: Rows) -> Score:
 
 
 def cells(ordered: Floats, widths: Sequence[float]) -> list[Key]:
-    """Give the keys of small cells in which nearly exact releases are looked up; coordinates are in order, (d, m)."""
+    """Return functions that map outputs to small cells, to detect nearly exact releases; see :func:`table`.
+
+    ``ordered`` holds the sorted coordinates, shape (d, m).
+    """
     places = np.array([0.25, 0.5, 0.75]) * (ordered.shape[1] - 1)
     below = places.astype(np.int64)
     before = ordered[:, below]
@@ -279,7 +282,7 @@ def cells(ordered: Floats, widths: Sequence[float]) -> list[Key]:
 
 
 def table(rows: Rows, key: Key) -> Score:
-    """Learn which keys come with which data set; the score is their largest log ratio, 0 for a new key."""
+    """Learn which keys occur on which data set; the score is the largest log ratio of the keys, 0 for a new key."""
     keys = key(rows.x)
     balance = max(1.0, float(rows.ones.sum())) / max(1.0, float(rows.zeros.sum()))
     tables: list[tuple[Floats, Floats]] = []
@@ -301,7 +304,7 @@ def table(rows: Rows, key: Key) -> Score:
 
 
 def unit_of(x: Floats) -> Floats:
-    """Powers of two that bring outputs near the ends of the range of floats into its middle; 1 for all others."""
+    """Return powers of two that scale outputs near the limits of the float range to its middle; 1 for all others."""
     largest = np.maximum(x.max(axis=0, initial=0.0), -x.min(axis=0, initial=0.0))
     exponent = np.frexp(largest)[1]
     usual = (largest == 0.0) | (np.abs(exponent) < 200)
@@ -329,7 +332,7 @@ def _quantiles(x: Floats, weights: Floats, at: Sequence[float]) -> Floats:
 
 
 def _solve(centred: tuple[Floats, Floats], m: float, difference: Floats) -> Floats:
-    """Covariance^-1 difference; only variances where there are too few rounds, m, for a matrix."""
+    """Return covariance^-1 times difference; with too few rounds ``m`` for a matrix, only variances are used."""
     low, high = centred
     if len(difference) > m // 5:
         return np.asarray(difference / np.maximum(((low**2).sum(axis=0) + (high**2).sum(axis=0)) / m, FLOOR))
@@ -339,7 +342,7 @@ def _solve(centred: tuple[Floats, Floats], m: float, difference: Floats) -> Floa
 
 
 def _spectrum(centred: Floats, weights: Floats, *, full: bool = True) -> tuple[Floats, Floats | None]:
-    """Eigenvalues and eigenvectors of a covariance; variances where there are too few rounds for a matrix."""
+    """Return eigenvalues and eigenvectors of a covariance; with too few rounds for a matrix, variances and None."""
     m = float(weights.sum())
     d = centred.shape[1]
     if d == 1 or not full or d > m // 10:
@@ -350,7 +353,7 @@ def _spectrum(centred: Floats, weights: Floats, *, full: bool = True) -> tuple[F
 
 
 def _gaussian(z: Floats, weights: Floats, *, full: bool = True) -> Score:
-    """Log density of the Gaussian that fits, without its constant."""
+    """Return the log density of the fitted Gaussian, without its constant."""
     mean = _mean(z, weights)
     values, vectors = _spectrum(z - mean, weights, full=full)
     values = np.maximum(values, FLOOR)

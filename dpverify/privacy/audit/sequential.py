@@ -1,19 +1,19 @@
-"""An audit that may be ended at any time: evidence against a claim is the wealth of a bettor.
+"""An audit that may be stopped at any time: the wealth of a bettor is the evidence against a claim.
 
-In a round a fair coin names one of the two data sets, and a rule learned from earlier rounds guesses the coin from the
-output, or says nothing. ``audit.counting`` has the rounds and shows, for a mechanism that is (epsilon, delta)-DP,
+In each round a fair coin selects one of the two data sets. A rule learned from earlier rounds guesses the coin from the
+output, or abstains. For these rounds ``audit.counting`` shows that an (epsilon, delta)-DP mechanism has
 
     P[right] <= exp(epsilon) P[wrong] + delta.
 
 Let c in [0, 1) be chosen before the round, and g = (1 - delta)/(exp(epsilon) + delta). Then the factor
 
-    1 + c g  if right,    1 - c  if wrong,    1 - c delta/(1 + delta)  if nothing is said
+    1 + c g  if right,    1 - c  if wrong,    1 - c delta/(1 + delta)  if the rule abstains
 
-has a mean of at most ``1 + c (P[right] - exp(epsilon) P[wrong] - delta)/(exp(epsilon) + delta)``, at most 1. So
-the product of the factors, the wealth, is a nonnegative supermartingale, and by Ville's inequality it ever reaches
-1/alpha with probability at most alpha, whenever and for whatever reason the rounds end. No factor rises with epsilon.
-Therefore the wealth has reached 1/alpha against each epsilon below a bound and none above it, and the bound is above
-the truth with probability at most alpha, at all times together.
+has a mean of at most ``1 + c (P[right] - exp(epsilon) P[wrong] - delta)/(exp(epsilon) + delta)``, which is at most 1.
+The wealth is the product of the factors, a nonnegative supermartingale. By Ville's inequality it ever reaches 1/alpha
+with probability at most alpha, whenever and for whatever reason the rounds stop. No factor increases with epsilon.
+Therefore a bound exists such that the wealth has reached 1/alpha against each smaller epsilon and against no larger
+one. This bound exceeds the true epsilon with probability at most alpha, at all times simultaneously.
 """
 
 from __future__ import annotations
@@ -33,24 +33,25 @@ from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOA
 from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.shared_types import ReportProgress
 
-FIRST: Final = 512  # rounds of the first block; each later one has as many as all before it
+FIRST: Final = 512  # rounds of the first block; each later block has as many as all earlier blocks together
 LARGEST_BLOCK: Final = 16_384
-MOST_TRAINING: Final = 25_000  # rounds that a rule is learned from, the last ones
+MOST_TRAINING: Final = 25_000  # most rounds from which a rule is learned, the latest ones
 LARGEST_STAKE: Final = 0.9
-LARGEST: Final = 64.0  # epsilon
+LARGEST: Final = 64.0  # largest epsilon
 
 
 class AuditLook(Record, frozen=True, kw_only=True):
-    """What was known after a block of rounds."""
+    """The state of an audit after a block of rounds."""
 
-    rounds: int  # that were drawn so far
-    right: int  # guesses in this block
+    rounds: int  # rounds drawn so far
+    # right and wrong guesses in this block
+    right: int
     wrong: int
     epsilon: float  # lower bound from all blocks so far
 
 
 class SequentialAudit(Record, frozen=True, kw_only=True):
-    """An audit that ended as soon as the claim was refuted.
+    """The result of an audit that stops as soon as the claim is refuted.
 
     Examples
     --------
@@ -66,18 +67,18 @@ class SequentialAudit(Record, frozen=True, kw_only=True):
     claim: AuditClaim | None
     epsilon: float  # lower bound
     delta: float
-    confidence: float  # chance that no bound of any look is above the truth, at least
-    rounds: int  # that were drawn
-    most: int  # that would have been drawn
-    rule: str  # the last rule that guessed, in words
+    confidence: float  # least probability that no bound in ``looks`` exceeds the true epsilon
+    rounds: int  # rounds drawn
+    most: int  # rounds that would have been drawn without a refutation
+    rule: str  # description of the last guessing rule
     looks: list[AuditLook]
     seed: int
-    interrupted: bool = False  # whether Ctrl-C ended it; the bound counts all the same
+    interrupted: bool = False  # whether Ctrl-C ended the audit; the bound is valid nevertheless
     schema: int = 1
 
 
 class StakedRounds(NamedTuple):
-    """Rounds that were judged with one stake."""
+    """Rounds that were judged with the same stake."""
 
     stake: float
     right: int
@@ -98,29 +99,29 @@ def audit_sequential(
 ) -> SequentialAudit:
     """Bound the epsilon of a mechanism from below, and stop as soon as a claim is refuted.
 
-    The bound holds at all times together, so that an audit may be ended for any reason. An audit of a fixed size,
-    ``dpverify.audit``, has a larger bound after as many rounds.
+    The bound holds at all times simultaneously, so that an audit may be stopped for any reason. An audit of a fixed
+    size, ``dpverify.audit``, gives a larger bound from the same number of rounds.
 
     Parameters
     ----------
     mechanism : callable
-        ``mechanism(dataset, rng)`` returns an output; ``mechanism(dataset, rng, size)`` returns so many independent
+        ``mechanism(dataset, rng)`` returns an output; ``mechanism(dataset, rng, size)`` returns ``size`` independent
         outputs. Calls must be independent of each other.
     datasets : pair, optional
-        Neighbouring data sets. By default ten zeros, and nine zeros and a 1.
+        Neighbouring data sets. Default: ten zeros, and nine zeros and a 1.
     epsilon : float, optional
-        The claim, at least 0: with it the verdict is "refuted" or "not refuted", and the audit stops once it is
-        refuted.
+        The claim, at least 0. With a claim the verdict is "refuted" or "not refuted", and the audit stops once the
+        claim is refuted.
     delta : float
-        At which epsilon is bounded, in [0, 1).
+        The delta at which epsilon is bounded, in [0, 1).
     most : int
-        Most rounds, at least 1. A round draws one output.
+        Largest number of rounds, at least 1. A round draws one output.
     confidence : float
-        Chance that no bound is above the truth, at least; in (0, 1).
+        Least probability that no bound exceeds the true epsilon, in (0, 1).
     seed : int
         At least 0; the same seed gives the same result.
     report : callable, optional
-        Called with the rounds that were drawn, ``most``, and a word.
+        Called with the number of rounds drawn, ``most``, and a label.
 
     Returns
     -------
@@ -180,7 +181,7 @@ def audit_sequential(
 
 
 def _sizes(most: int, source: Source) -> Iterator[int]:
-    """Yield the sizes of blocks: each as large as all before it, up to a limit."""
+    """Yield the sizes of blocks: each as large as all earlier blocks together, up to a limit."""
     limit = min(LARGEST_BLOCK, BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS)
     drawn = 0
     while drawn < most:
@@ -190,7 +191,7 @@ def _sizes(most: int, source: Source) -> Iterator[int]:
 
 
 class _Play:
-    """The rule, the stake and the wealth, block after block."""
+    """The rule, the stake and the wealth, updated after each block."""
 
     def __init__(self, source: Source, delta: float, alpha: float, claimed: float | None) -> None:
         self.source = source
@@ -205,7 +206,7 @@ class _Play:
         self._b: Bits = np.empty(0, dtype=np.bool_)
 
     def judge(self, x: Floats, b: Bits) -> StakedRounds:
-        """Guess the coins of a block with the rule and the stake of earlier ones, and bound epsilon."""
+        """Guess the coins of a block with the rule and stake from earlier blocks, and update the bound."""
         if self.guesser is None:
             return StakedRounds(0.0, 0, 0, 0)
         right, wrong, judged = self.guesser.guess(x, b)
@@ -215,7 +216,7 @@ class _Play:
         return stage
 
     def learn(self, x: Floats, b: Bits, left: int) -> None:
-        """Learn a rule from all rounds so far; the stake follows from guesses of rounds that had not been seen."""
+        """Learn a rule from all rounds so far, and choose the stake from guesses on rounds new to the rule."""
         guesser = self.guesser
         new = x, b
         if guesser is None:
@@ -234,7 +235,7 @@ class _Play:
         return bets[0].guesser
 
     def _target(self, right: int, wrong: int, judged: int, left: int) -> float:
-        """Return the epsilon to bet against: the claim, or the largest that the rounds that are left may refute."""
+        """Return the epsilon to bet against: the claim, or the largest epsilon that the remaining rounds may refute."""
         if self.claimed is not None:
             return self.claimed
 
@@ -248,9 +249,9 @@ class _Play:
 
 
 def stake_of(right: int, wrong: int, judged: int, epsilon: float, delta: float) -> float:
-    """Return the stake at which wealth grows fastest against a claim, if shares of guesses are as they were; 0 if none.
+    """Return the stake of fastest growth of the wealth if the fractions of guesses stay the same; 0 if none grows.
 
-    One wrong guess is added, so that a rule that was never wrong does not bet all.
+    One wrong guess is added, so that a rule that was never wrong does not bet everything.
     """
     if right == 0 or judged == 0:
         return 0.0
@@ -260,7 +261,7 @@ def stake_of(right: int, wrong: int, judged: int, epsilon: float, delta: float) 
 
 
 def gain_of(epsilon: float, delta: float) -> float:
-    """Return what a right guess wins for each unit of the stake."""
+    """Return the gain of a right guess per unit of the stake."""
     return (1.0 - delta) / (math.exp(epsilon) + delta)
 
 
@@ -277,5 +278,5 @@ def log_wealth(stages: Sequence[StakedRounds], epsilon: float, delta: float) -> 
 
 def refuted_epsilon(stages: Sequence[StakedRounds], delta: float, alpha: float) -> float:
     """Return the largest epsilon against which the wealth is at least 1/alpha; 0 if there is none."""
-    enough = math.log(1.0 / alpha) * (1.0 + 1e-12)  # more than rounding
+    enough = math.log(1.0 / alpha) * (1.0 + 1e-12)  # the margin covers rounding errors
     return largest_refuted(lambda epsilon: log_wealth(stages, epsilon, delta) >= enough, LARGEST)

@@ -1,1 +1,1 @@
-"""Audits of auditors: their error rate and their power on laws whose epsilon is known."""
+"""Tests of auditors: their error rate and their power on distributions whose epsilon is known."""

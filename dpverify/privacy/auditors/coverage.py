@@ -1,6 +1,6 @@
-"""How often an auditor is wrong, and how much it shows, on pairs of output laws.
+"""The error rate and the power of an auditor on pairs of output distributions.
 
-The epsilon of these laws is known at every delta.
+The epsilon of these pairs is known at every delta.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from dpverify.shared_types import ReportProgress
 Draw: TypeAlias = Callable[[int, int, Generator], Floats]
 """``draw(which, n, rng) -> (n, d)``: outputs on the first data set (0) or the second one (1)."""
 
-COUNTS = np.arange(200)  # of a Poisson law; the chance of a larger one is below 1e-100
-LARGEST = 64.0  # epsilon of a bisection
+COUNTS = np.arange(200)  # values of a Poisson number; larger ones have a probability below 1e-100
+LARGEST = 64.0  # largest epsilon of a bisection
 TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
 class KnownLaw:
-    """Outputs on two neighbouring data sets, and the smallest epsilon at each delta."""
+    """Output distributions on two neighbouring data sets, and the smallest epsilon at each delta."""
 
     name: str
     draw: Draw
@@ -40,7 +40,7 @@ class KnownLaw:
 
 
 def _gaussian(mu: float, dimension: int = 1) -> Draw:
-    """The second mean is mu away, in the direction in which all coordinates are equal."""
+    """Return Gaussian outputs whose second mean is mu away, in the direction in which all coordinates are equal."""
     step = mu / math.sqrt(dimension)
     return lambda which, n, rng: which * step + rng.normal(size=(n, dimension))
 
@@ -66,7 +66,7 @@ def _flipped(which: int, n: int, rng: Generator) -> Floats:
 
 
 def _in_clear(chance: float) -> Draw:
-    """With a small chance the data set is released, else nothing."""
+    """Return outputs that reveal the data set with a small probability, and nothing otherwise."""
 
     def draw(which: int, n: int, rng: Generator) -> Floats:
         return np.where(rng.random((n, 1)) < chance, 2.0 * which - 1.0, 0.0)
@@ -83,12 +83,12 @@ def _wider(which: int, n: int, rng: Generator) -> Floats:
 
 
 def _heavy(draw: Draw, change: Callable[[Floats], Floats]) -> Draw:
-    """Outputs that are changed one to one, which leaves epsilon as it is."""
+    """Return outputs after a one-to-one change, which does not affect epsilon."""
     return lambda which, n, rng: change(draw(which, n, rng))
 
 
 def _smallest(delta_of: Callable[[float], float], delta: float) -> float:
-    """Return the epsilon at which a falling delta reaches a value; infinite beyond 64."""
+    """Return the epsilon at which a decreasing delta reaches a value; infinite beyond 64."""
     if delta_of(LARGEST) > delta:
         return math.inf
     return largest_refuted(lambda epsilon: delta_of(epsilon) > delta, LARGEST, TOLERANCE)
@@ -99,15 +99,18 @@ def _delta_of_laplace(epsilon: float) -> float:
 
 
 def _delta_of_flipped(epsilon: float) -> float:
-    """Of randomized response and of the geometric law: the loss is 1 or -1."""
+    """Return delta for randomized response and for the geometric noise, whose privacy loss is 1 or -1."""
     return max(0.0, (math.e - math.exp(epsilon)) / (1.0 + math.e))
 
 
 def _delta_of_cauchy(epsilon: float) -> float:
-    """The loss is above epsilon between the roots of ``1 + x^2 = exp(epsilon) (1 + (x - 1)^2)``."""
+    """Return delta for Cauchy noise.
+
+    The loss exceeds epsilon between the roots of ``1 + x^2 = exp(epsilon) (1 + (x - 1)^2)``.
+    """
     factor = math.exp(epsilon)
     if epsilon == 0.0:
-        return 2.0 * math.atan(0.5) / math.pi  # beyond 1/2
+        return 2.0 * math.atan(0.5) / math.pi  # delta of the outputs above 1/2
     square = factor**2 - (factor - 1.0) * (2.0 * factor - 1.0)
     if square <= 0.0:
         return 0.0
@@ -124,7 +127,7 @@ def _delta_of_poisson(epsilon: float) -> float:
 
 
 def _delta_of_wider(epsilon: float) -> float:
-    """N(0, 1) against N(0, 1.5^2): the loss is monotone in the size of the output."""
+    """Return delta for N(0, 1) against N(0, 1.5^2), whose loss is monotone in the absolute value of the output."""
     slope = 0.5 * (1.0 - 1.5**-2)
     far = math.sqrt((epsilon + math.log(1.5)) / slope)
     wide = 2.0 * float(ndtr(-far / 1.5)) - math.exp(epsilon) * 2.0 * float(ndtr(-far))
@@ -136,7 +139,7 @@ def _delta_of_wider(epsilon: float) -> float:
 
 
 def known_laws(delta: float) -> list[KnownLaw]:
-    """Return the laws for audits at a delta in [0, 1): without any leak, continuous, discrete and with heavy tails."""
+    """Return pairs of distributions: without any leak, continuous, discrete, and heavy-tailed; delta is in [0, 1)."""
 
     def by(delta_of: Callable[[float], float]) -> Callable[[float], float]:
         return lambda at: _smallest(delta_of, at)
@@ -169,9 +172,9 @@ def known_laws(delta: float) -> list[KnownLaw]:
 Auditor: TypeAlias = Callable[[Floats, Floats, float, float, float, int], Any]
 """``auditor(first, second, epsilon, delta, confidence, seed)``: a lower bound of epsilon, or whether it is refuted."""
 
-ERROR = 0.01  # chance that an auditor with the stated error rate is accused, over all laws
-SEEN = 0.9  # chance with which the smallest error rate that is stated would be seen
-ROUNDING = 1.0 + 1e-9  # of a bound that is compared with the truth
+ERROR = 0.01  # probability that an auditor with the stated error rate is accused, over all pairs of distributions
+SEEN = 0.9  # probability with which the smallest error rate that is reported would be detected
+ROUNDING = 1.0 + 1e-9  # factor for the comparison of a bound with the true epsilon
 
 
 def audit_auditor(
@@ -185,36 +188,36 @@ def audit_auditor(
     name: str = "",
     report: ReportProgress | None = None,
 ) -> AuditorCoverage:
-    """Run an auditor on laws of known epsilon, and count how often it is wrong and what it shows.
+    """Run an auditor on distributions of known epsilon; return how often it is wrong and which bounds it gives.
 
     Parameters
     ----------
     auditor : callable
-        ``auditor(first, second, epsilon, delta, confidence, seed)``. ``first`` and ``second`` (n, d) are outputs on two
-        neighbouring data sets, independent of each other. It returns a lower bound of epsilon at ``delta`` that is
-        above the truth with a chance of at most ``1 - confidence``; or True if it refutes that the mechanism is
-        (epsilon, delta)-DP, and False if not.
+        ``auditor(first, second, epsilon, delta, confidence, seed)``. ``first`` and ``second`` (n, d) are independent
+        outputs on two neighbouring data sets. It returns either a lower bound on epsilon at ``delta`` that exceeds the
+        true epsilon with probability at most ``1 - confidence``, or a truth value: True if it refutes that the
+        mechanism is (epsilon, delta)-DP, and False otherwise.
     n : int
-        Outputs on each data set, at least 1.
+        Number of outputs on each data set, at least 1.
     delta : float
-        In [0, 1).
+        Privacy parameter in [0, 1).
     confidence : float
-        In (0, 1).
+        Stated confidence of the auditor, in (0, 1).
     runs : int
-        Runs on each law, at least 1. In each of them the auditor is called twice, with the true epsilon and with half
-        of it, on the same outputs.
+        Number of runs on each pair of distributions, at least 1. Each run calls the auditor twice on the same outputs,
+        with the true epsilon and with half of it.
     seed : int
         At least 0; the same seed gives the same outputs.
     name : str
         Name in the result. Default: that of the function.
     report : callable, optional
-        Called with the runs done, all runs, and a label.
+        Called with the number of finished runs, the number of all runs, and a label.
 
     Returns
     -------
     AuditorCoverage
-        A law accuses the auditor if so many wrong runs have a chance below 1%, over all laws, under the stated error
-        rate.
+        A pair of distributions accuses the auditor if its number of wrong runs is improbable at the stated error rate.
+        An auditor with that rate is accused by any of the pairs with probability at most 1%.
 
     Raises
     ------
@@ -259,12 +262,12 @@ def audit_auditor(
 
 
 def most_wrong(runs: int, rate: float, level: float) -> int:
-    """Return the largest number of wrong runs that is no evidence, at a level, against a rate of at most ``rate``."""
+    """Return the largest number of wrong runs that does not reject an error rate of ``rate`` at a level."""
     return next(count for count in range(runs + 1) if special.bdtrc(count, runs, rate) <= level)
 
 
 def _seen_from(runs: int, allowed: int) -> float:
-    """Return the rate at which more than the allowed number of wrong runs have a chance of 90%; 1 if none has."""
+    """Return the error rate that exceeds ``allowed`` wrong runs with probability 90%; 1 if there is none."""
     return 1.0 if allowed >= runs else float(special.betaincinv(allowed + 1, runs - allowed, SEEN))
 
 
@@ -317,7 +320,7 @@ def _answer(
     confidence: float,
     seed: int,
 ) -> bool | float:
-    """Ask the auditor; what it does to the outputs does not reach the next question."""
+    """Return the auditor's answer; the auditor gets copies, so that it cannot change the outputs of the next call."""
     try:
         with foreign_code("auditor"):
             answer = auditor(first.copy(), second.copy(), epsilon, delta, confidence, seed)

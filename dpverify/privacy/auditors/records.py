@@ -1,4 +1,4 @@
-"""What an auditor said of laws whose epsilon is known, as typed records."""
+"""Typed records of the results of an auditor on distributions whose epsilon is known."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import builtins
 
 from dpverify.ledger.records import Record
 
-CLAIMED = 0.5  # of the true epsilon: the false claim that an auditor should refute
+CLAIMED = 0.5  # fraction of the true epsilon in the false claim that an auditor should refute
 
 
 class LawCoverage(Record, frozen=True, kw_only=True):
-    """What an auditor said of one law."""
+    """The results of an auditor on one pair of distributions."""
 
     law: str
-    epsilon: builtins.float | str  # the truth
-    wrong: int  # runs in which a true claim was refuted, or the bound was above the truth
-    wrong_at_most: float  # upper confidence limit (95%) of the rate of such runs
-    is_accused: bool  # whether so many are too many for the stated error rate
-    refuted: int | None  # runs in which the claim of half the true epsilon was refuted; None if that is no false claim
-    mean_bound: builtins.float | str | None  # None for an auditor that gives no bounds
+    epsilon: builtins.float | str  # the true epsilon
+    wrong: int  # runs in which a true claim was refuted, or the bound exceeded the true epsilon
+    wrong_at_most: float  # upper confidence limit (95%) of the rate of wrong runs
+    is_accused: bool  # whether there are too many wrong runs for the stated error rate
+    refuted: int | None  # runs that refuted the claim of half the true epsilon; None if that claim is not false
+    mean_bound: builtins.float | str | None  # None for an auditor that returns no bounds
 
 
 class AuditorCoverage(Record, frozen=True, kw_only=True):
-    """What an auditor said of all laws.
+    """The results of an auditor on all pairs of distributions.
 
     Examples
     --------
@@ -40,11 +40,11 @@ class AuditorCoverage(Record, frozen=True, kw_only=True):
     n: int  # outputs on each data set
     runs: int
     seed: int
-    seen_from: float  # smallest error rate on a law that is found with a chance of 90%
+    seen_from: float  # smallest error rate on a pair of distributions that is detected with probability 90%
     laws: list[LawCoverage]
     schema: int = 1
 
     @property
     def is_accused(self) -> bool:
-        """Whether the auditor is wrong more often than it states, on some law."""
+        """Whether the auditor is wrong more often than it states, on some pair of distributions."""
         return any(law.is_accused for law in self.laws)

@@ -1,1 +1,1 @@
-"""Laws of privacy losses, and of their sums."""
+"""Distributions of privacy losses and of their sums."""

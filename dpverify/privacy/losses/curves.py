@@ -1,9 +1,9 @@
-"""Bounds of epsilon and delta for Gaussian steps on parts of the data, by the first way that gives sharp ones.
+"""Bounds on epsilon and delta for subsampled Gaussian steps, by the first method that gives sharp bounds.
 
 A step has rate q, noise s (standard deviation over sensitivity), and the pair A = (1-q) N(0, s^2) + q N(1, s^2) and
-B = N(0, s^2). All bounds here are valid. They differ in what they need: the law of the sum of all losses on the grid of
-one step is long where a step's loss is small beside the sum, the inversion of its transform needs many steps, and a
-grid of its own width needs that the losses of steps that miss the example count for little.
+B = N(0, s^2). All methods here give valid bounds, but need different conditions. The distribution of the sum on the
+grid of one step is long if a step's loss is small compared with the sum. The inversion of the transform needs many
+steps. A wider grid, chosen for the sum, is accurate if steps that miss the example have a negligible loss.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dpverify.privacy.losses.inversion import invert
 from dpverify.privacy.losses.total import LossCurve, Steps, add_up, fitting_width
 from dpverify.privacy.subsampling import poisson_gaussian_rdp
 
-LEAST_NOISE: Final = 0.02  # less leaves losses of a thousand and more
-TAIL: Final = 1e-5  # part of delta that may go to losses which are not resolved
-SHARP: Final = 3e-3  # part of epsilon that the errors of a transform may add, for no other grid to be tried
+LEAST_NOISE: Final = 0.02  # less noise gives losses of a thousand and more
+TAIL: Final = 1e-5  # fraction of delta for losses that are not resolved
+SHARP: Final = 3e-3  # fraction of epsilon by which transform errors may change it, for a bound to count as sharp
 RENYI_ORDERS: Final = (2, 3, 4, 5, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
 
 
@@ -41,35 +41,35 @@ class SampledSteps(Protocol):
 
     @property
     def count(self) -> int:
-        """How many."""
+        """Number of steps."""
 
 
 class UpperBound(NamedTuple):
-    """An upper bound of epsilon, and how it was found."""
+    """An upper bound on epsilon, and the method that gave it."""
 
     epsilon: float
     method: str
 
 
 class _Grid(NamedTuple):
-    """A grid of losses, and how they are added up on it."""
+    """A grid of losses, and the method that adds them up."""
 
     add: Callable[[Sequence[Steps], float, float], LossCurve]
-    cells: float | None = None  # in the scale of a step's loss
-    width: float = 0.0  # where that scale does not matter
-    fitting: int = 0  # cells of the law of the sum for which a width is chosen
+    cells: float | None = None  # cells per scale of a step's loss
+    width: float = 0.0  # width, if it does not depend on that scale
+    fitting: int = 0  # number of cells of the distribution of the sum, if the width is chosen for it
     fine: int = FINE
     least_steps: int = 1
 
 
 def _fitting(cells: int) -> _Grid:
-    """Twice as many cells are allowed, since the law from below may need a slightly longer window."""
+    """Return a grid fitted to the sum, with room for twice as many cells: a law from below may need a longer window."""
     return _Grid(partial(add_up, most_cells=2 * cells, precision=np.longdouble), fitting=cells)
 
 
-# Bounds on each grid are valid. The grids are used one after the other until one gives a sharp bound, or two fitting
-# ones nearly the same. The second is for a delta that comes from a rare large loss: the rounding of doubles is then not
-# small beside it. The fitting grids are for examples that are hardly ever drawn.
+# The bounds on each grid are valid. Grids are tried in order until one gives a sharp bound, or two fitted grids nearly
+# agree. The second grid is for a delta due to a rare large loss, for which rounding errors of doubles matter. The
+# fitted grids are for examples that are rarely drawn.
 GRIDS: Final = (
     _Grid(partial(add_up, most_cells=1 << 17), cells=16.0),
     _Grid(partial(add_up, most_cells=1 << 19, precision=np.longdouble), cells=16.0),
@@ -85,14 +85,14 @@ GRIDS: Final = (
 
 
 class EpsilonBound(NamedTuple):
-    """A curve, and its bound of the epsilon of one delta, from the side that was asked for."""
+    """A curve, and its bound on the epsilon of one delta, from the requested side."""
 
     curve: LossCurve
     epsilon: float
 
 
 def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[EpsilonBound]:
-    """Add up the losses on the grids of one tuple after the other, until one gives a sharp bound; all bounds hold."""
+    """Add up the losses on each grid of ``GRIDS`` in turn until a bound is sharp; all returned bounds are valid."""
     if min(s.noise for s in steps) < LEAST_NOISE:
         return []
     tail = TAIL * delta / sum(s.count for s in steps)
@@ -116,10 +116,10 @@ def loss_curves(steps: Sequence[SampledSteps], delta: float, side: Side) -> list
 
 
 def _is_sharp(bound: EpsilonBound, delta: float, sign: int) -> bool:
-    """Whether a curve bounds the epsilon of a delta, and its errors add little to that epsilon."""
+    """Return whether the errors of a curve change its bound on epsilon only slightly."""
     if not 0.0 < bound.epsilon < math.inf:
         return sign > 0 and bound.epsilon == 0.0
-    # the errors grow with the distance, so that those of a smaller one may be the only small ones
+    # errors grow with the distance from epsilon, so that they may be small at a small distance only
     for part in (SHARP, 0.1 * SHARP, 1e-2 * SHARP, 1e-4 * SHARP, 1e-6 * SHARP):
         other_side = bound.curve.delta(bound.epsilon * (1.0 - sign * part), -sign)
         if other_side <= delta if sign < 0 else other_side > delta:
@@ -137,7 +137,7 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
         return [Steps(step_law(s.rate, s.noise, width, tail, side, grid.fine), s.count) for s in steps]
 
     try:
-        if grid.fitting:  # a law from below has hardly any losses where the grid is wide
+        if grid.fitting:  # on a wide grid, a law from below has hardly any losses
             law_side: Side = "removed" if side == "lower" else side
             width = fitting_width(lambda width: steps_on(width, law_side), grid.fitting, delta)
         return grid.add(steps_on(width, side), width, delta)
@@ -146,21 +146,21 @@ def _curve(steps: Sequence[SampledSteps], delta: float, side: Side, grid: _Grid,
 
 
 def upper_bound(steps: Sequence[SampledSteps], delta: float, side: Side) -> UpperBound:
-    """Bound the smallest epsilon from above, for the profile that ``step_law`` names."""
+    """Return an upper bound on the smallest epsilon, for the profile that ``side`` names in ``step_law``."""
     bounds = [UpperBound(epsilon, curve.method) for curve, epsilon in loss_curves(steps, delta, side)]
     finite_bounds = [bound for bound in bounds if bound.epsilon < math.inf]
     return min(finite_bounds or simple_bounds(steps, delta, side))
 
 
 def lower_epsilon(steps: Sequence[SampledSteps], delta: float) -> float:
-    """Bound the smallest epsilon of the composed pairs (A, B) from below; 0 where no way gives more."""
+    """Return a lower bound on the smallest epsilon of the composed pairs (A, B); 0 if no method gives more."""
     return max((bound.epsilon for bound in loss_curves(steps, delta, "lower")), default=0.0)
 
 
 def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> list[UpperBound]:
-    """Bound epsilon as if each example were in each batch, or in at most so many, and by Renyi divergences.
+    """Return bounds on epsilon without sampling, with a limited number of sampled steps, and by Renyi divergences.
 
-    The divergence of (A, B) is the larger of its two orders. The profile of batches ("upper") has none of its own.
+    The divergence of (A, B) is the larger one of both orders. The profile "upper" has no Renyi bound here.
     """
     mu = math.sqrt(math.fsum(s.count / s.noise**2 for s in steps))
     bounds = [UpperBound(safe_epsilon(mu * (1.0 + 1e-14), delta), "Gaussian mechanism without sampling")]
@@ -175,10 +175,11 @@ def simple_bounds(steps: Sequence[SampledSteps], delta: float, side: Side) -> li
 
 
 def _bounds_by_number(steps: Sequence[SampledSteps], delta: float) -> Iterator[UpperBound]:
-    """Bound epsilon where it is known which steps have the example: no more is known otherwise.
+    """Yield bounds on epsilon for an adversary who knows which steps have the example.
 
-    Those steps are one Gaussian mechanism, mu^2 the sum of 1/s^2 over them. It is above m with a chance of at most
-    exp(sum of log(1 + q (exp(t/s^2) - 1)) - t m) for each t > 0 (Chernoff), which counts as lost.
+    Those steps are one Gaussian mechanism whose mu^2 is the sum of 1/s^2 over them. By Chernoff's bound, this sum
+    exceeds m with probability at most exp(sum of log(1 + q (exp(t/s^2) - 1)) - t m) for each t > 0. This probability is
+    charged to delta.
     """
     least = min(s.noise for s in steps)
     for part in (0.5, 0.1, 0.01):
@@ -189,7 +190,7 @@ def _bounds_by_number(steps: Sequence[SampledSteps], delta: float) -> Iterator[U
                 s.count * math.log1p(s.rate * math.expm1(exponent * (least / s.noise) ** 2)) for s in steps
             )
             square = min(square, (total + budget) / exponent)
-        if len(steps) == 1:  # the number of steps is whole
+        if len(steps) == 1:  # the number of steps is an integer
             square = min(math.floor(square * (1.0 + 1e-9)), steps[0].count)
         mu = math.sqrt(square * (1.0 + 1e-9)) / least
         epsilon = safe_epsilon(mu, (1.0 - part) * delta * (1.0 - 1e-12))

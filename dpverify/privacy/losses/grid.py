@@ -1,14 +1,15 @@
-"""Laws of one step's privacy loss on a grid that are above, or below, those of a Gaussian on a part of the data.
+"""Laws (distributions) of one step's privacy loss on a grid, from above or from below, for a subsampled Gaussian.
 
 With rate q and noise s (standard deviation over sensitivity), let A = (1-q) N(0, s^2) + q N(1, s^2) and B = N(0, s^2).
 H_c(P, Q) is the integral of (P - c Q)_+, the profile of a pair at c = exp(epsilon). A convex function of c that is 1 at
-0 and at least (1 - c)_+ is the profile of a pair (Zhu, Dong and Wang 2022, proposition 8). Where it is linear between
-the points exp(k w), that pair's loss lies on the grid k w, and its law is read off from the changes of the slope.
+0 and at least (1 - c)_+ is the profile of a pair (Zhu, Dong and Wang 2022, proposition 8). If it is linear between the
+points exp(k w), the loss of that pair lies on the grid k w, and its distribution follows from the changes of the slope.
 
-- Above a convex profile are its chords between the points.
-- Below it is what joins, at the points, the lower of the two tangents at the middles of the neighbouring cells.
+- The chords between the points are above a convex profile.
+- A function below the profile has, at each point, the smaller value of the tangents at the midpoints of the two
+  neighbouring cells, and is linear between the points.
 
-All values carry a bound of their rounding; erfcx and exp are taken to be right to four units in the last place.
+All values have a bound on their rounding errors. erfcx and exp are assumed accurate to four units in the last place.
 """
 
 from __future__ import annotations
@@ -25,34 +26,38 @@ Places: TypeAlias = NDArray[np.int64]
 Side: TypeAlias = Literal["upper", "lower", "removed", "added"]
 
 UNIT: Final = 2.0**-52
-FINE: Final = 512  # cells of the grid on either side of 0; further out a cell is this part of its distance from 0
-LONGEST: Final = 600.0  # loss beyond which nothing is resolved
+# cells of equal width on either side of 0; further out a cell is this fraction of its distance from 0
+FINE: Final = 512
+LONGEST: Final = 600.0  # larger losses are not resolved
 LEFT: Final = (
-    1e-3  # chance under B of losses near the least one with which the first point of a law from below is there
+    # smallest probability under B of losses near the least one for which the first point of a law from below is set
+    # there
+    1e-3
 )
 
 
 class UnresolvedError(ArithmeticError):
-    """The losses are too large for floats, or too unlike for one grid."""
+    """Raised if the losses are too large for floats, or too different for one grid."""
 
 
 class LossLaw(NamedTuple):
-    """Privacy loss of a step of a pair (P, Q): under P it is ``places`` times the grid's width."""
+    """Distribution of the privacy loss of a step of a pair (P, Q): ``places`` times the width of the grid."""
 
-    places: Places  # rising, shape (k,)
-    chances: Vector  # under P; each at least (at most) what is true for a law from above (below)
-    beyond: float  # chance of a larger loss, as above
-    shift: float = 0.0  # what is taken off each loss
+    places: Places  # increasing, shape (k,)
+    chances: Vector  # under P; for a law from above (below), each is rounded up (down)
+    beyond: float  # probability of larger losses, rounded likewise
+    shift: float = 0.0  # amount subtracted from each loss
 
 
 def step_law(rate: float, noise: float, width: float, tail: float, side: Side, fine: int = FINE) -> LossLaw:
-    """Put the loss of a step on a grid, above or below a profile.
+    """Return the loss of a step on a grid, above or below a profile.
 
-    Above that of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above that of (A, B)
-    ("removed") or above that of (B, A) ("added"). The first is h(c) = H_c(A, B) for c >= 1 and 1 - c + c h(1/c) below;
-    ``batches`` says why. It is convex, at 1 too: its slope rises there by 1 - A(x > 1/2) - B(x > 1/2) =
-    (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved where they add less than ``tail`` to delta.
-    The first ``fine`` points on either side of 0 are one width apart, and further out one part in ``fine``.
+    The result is above the profile of all pairs of neighbours ("upper"), below that of the pair (A, B) ("lower"), above
+    that of (A, B) ("removed") or above that of (B, A) ("added"). The first profile is h(c) = H_c(A, B) for c >= 1, and
+    1 - c + c h(1/c) for c < 1; see ``batches``. It is convex, also at 1: its slope increases there by
+    1 - A(x > 1/2) - B(x > 1/2) = (1-q)(1 - 2 Phi(-1/(2s))). Losses need not be resolved if they add less than ``tail``
+    to delta. The first ``fine`` points on either side of 0 are one width apart. Further out, the width of a cell is its
+    distance from 0 over ``fine``.
     """
     far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
     log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
@@ -65,7 +70,7 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
         return _law(np.concatenate([-right[:0:-1], right]), values, width, 1.0)
     if side != "lower":
         left = -_knots(min(longest, -log_complement) / width, fine)[:0:-1]
-        if -log_complement < longest:  # the first knot lies where the loss of (A, B) never is
+        if -log_complement < longest:  # the first knot is below all losses of (A, B)
             left = np.concatenate(
                 [[math.floor(log_complement / width)], left[left * width > log_complement * (1.0 - 1e-9)]]
             )
@@ -81,7 +86,7 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
 
 
 def _lower_law(rate: float, noise: float, width: float, longest: float, fine: int) -> LossLaw:
-    """Join, at points ``shift`` below whole widths, the lower of the tangents in the two cells of each point."""
+    """Return a law from below: at each point, the smaller tangent of its two cells; points are moved by ``shift``."""
     places, first_middle, shift = _lower_places(rate, noise, width, longest, fine)
     points = np.asarray(places * width - shift, np.float64)
     half = 0.5 * width * np.diff(places)
@@ -90,7 +95,7 @@ def _lower_law(rate: float, noise: float, width: float, longest: float, fine: in
     value, slope, error = excess(middles, rate, noise)
     slope = slope * np.exp(middles)
     error += 4.0 * UNIT * np.abs(slope) * (np.abs(middles) + width + shift)  # rounding of the points
-    # each tangent at the ends of its cell, and what the corner of (1 - c)_+ inside the cell changes there
+    # values of each tangent at the ends of its cell, corrected if the corner of (1 - c)_+ is inside the cell
     start = slope * np.expm1(points[:-1] - middles)
     end = slope * np.expm1(points[1:] - middles)
     corner_at_start = np.where(middles >= 0.0, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
@@ -105,10 +110,10 @@ def _lower_law(rate: float, noise: float, width: float, longest: float, fine: in
 
 
 def _lower_places(rate: float, noise: float, width: float, longest: float, fine: int) -> tuple[Places, float, float]:
-    """Give the points of a law from below, where the first tangent touches, and what is taken off each point.
+    """Return the points of a law from below, the point at which the first tangent touches, and the shift of the points.
 
-    Where much of A has nearly the least loss, log(1-q), the first tangent meets 1 - c just before the first point. So
-    small losses keep their mean, also on a grid that is wide beside the rate.
+    If much of A has nearly the least loss, log(1-q), the first tangent meets 1 - c just before the first point. So the
+    mean of small losses is preserved, even on a grid that is wide compared with the rate.
     """
     log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
     right = _knots(max(longest / width, 1.0), fine)
@@ -120,7 +125,7 @@ def _lower_places(rate: float, noise: float, width: float, longest: float, fine:
         touched = log_complement + 0.5 * cell
         bend = _first_bend(touched, rate, noise)
         if bend < 0.0:
-            bend = max(bend, log_complement) * (1.0 - 1e-7)  # the tangent is certain to be above 1 - c there
+            bend = max(bend, log_complement) * (1.0 - 1e-7)  # so that the tangent is certainly above 1 - c there
             lowest = math.floor(-bend / width)
             left = np.append(left[left < lowest], lowest)
             return np.concatenate([-left[:0:-1], right]), touched, -bend - lowest * width
@@ -129,7 +134,7 @@ def _lower_places(rate: float, noise: float, width: float, longest: float, fine:
 
 
 def _first_bend(touched: float, rate: float, noise: float) -> float:
-    """Give the loss at which the tangent at another one meets 1 - c; NaN where hardly any loss of A is so small."""
+    """Return the loss at which the tangent at ``touched`` meets 1 - c; NaN if few losses of A are so small."""
     value, slope, _ = (float(number[0]) for number in excess(np.array([touched]), rate, noise))
     smaller = slope if touched < 0.0 else 1.0 + slope
     if smaller < LEFT:
@@ -141,7 +146,7 @@ def _first_bend(touched: float, rate: float, noise: float) -> float:
 
 
 def _knots(largest: float, fine: int) -> Places:
-    """Give whole numbers from 0 up, each of the first and then fewer and fewer."""
+    """Return whole numbers from 0 to ``largest``: all numbers up to ``fine``, and increasingly sparse ones beyond."""
     near = np.arange(min(fine, int(largest)) + 1)
     if largest <= fine:
         return near
@@ -151,10 +156,10 @@ def _knots(largest: float, fine: int) -> Places:
 
 
 def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, Vector]:
-    """H_c(A, B) - (1 - c)_+ at c = exp(loss), its slope in c, and a bound of the rounding of the first.
+    """Return H_c(A, B) - (1 - c)_+ at c = exp(loss), its slope in c, and a bound on the rounding error of the value.
 
-    With c = 1 - q + q exp((x - 1/2)/s^2) it is q phi((x-1)/s)/phi(0) (M(u) - M(u + 1/s)), where M is Mills' ratio and u
-    is (x-1)/s for c >= 1, else -x/s. The slope is -Phi(-x/s) for c >= 1, else Phi(x/s).
+    With c = 1 - q + q exp((x - 1/2)/s^2) the value is q phi((x-1)/s)/phi(0) (M(u) - M(u + 1/s)), where M is the Mills
+    ratio, and u is (x-1)/s for c >= 1 and -x/s for c < 1. The slope is -Phi(-x/s) for c >= 1 and Phi(x/s) for c < 1.
     """
     x = 0.5 + noise**2 * (losses if rate == 1.0 else np.log1p(np.expm1(losses) / rate))
     z = (x - 1.0) / noise
@@ -171,7 +176,7 @@ def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, V
 
 
 def _below(places: Places, values: Vector, width: float, shift: float) -> LossLaw:
-    """Make values convex from below: 0 from the last point on where a tangent is not above 0, and the hull between."""
+    """Make values convex from below: restrict them to where the tangents are above 0, and take the convex hull."""
     lost = np.flatnonzero(values <= 0.0)
     zero = int(np.searchsorted(places * width - shift, 0.0))
     first = int(lost[lost < zero].max(initial=-1)) + 1
@@ -184,7 +189,7 @@ def _below(places: Places, values: Vector, width: float, shift: float) -> LossLa
     hull = _hull(places, values, width, shift)
     places = places[hull]
     values = values[hull]
-    while True:  # rounding may leave a few points
+    while True:  # rounding may leave a few points that are not convex
         masses, _ = _masses(places, values, width, shift)
         is_on_hull = masses >= 0.0
         is_on_hull[[0, -1]] = True
@@ -195,12 +200,12 @@ def _below(places: Places, values: Vector, width: float, shift: float) -> LossLa
 
 
 def _hull(places: Places, values: Vector, width: float, shift: float) -> Places:
-    """Give the indices of the points of the lower convex hull in c, by one pass over the points (Andrew 1979)."""
+    """Return the indices of the points of the lower convex hull in c, by one pass over the points (Andrew 1979)."""
     losses = (places * width - shift).tolist()
     at = np.exp(places * width - shift).tolist()
     excesses = values.tolist()
     hull = [0]
-    slopes = [-math.inf]  # of the chord up to each point of the hull: 1 more left of 0, where it is near -1
+    slopes = [-math.inf]  # of the chord up to each point of the hull; left of 0, where slopes are near -1, 1 is added
     for j in range(1, len(losses)):
         while True:
             i = hull[-1]
@@ -219,7 +224,7 @@ def _hull(places: Places, values: Vector, width: float, shift: float) -> Places:
 
 
 def _above(places: Places, values: Vector, width: float) -> LossLaw:
-    """Take the chords between points at which rounding does not bend the profile the wrong way; fewer are above it."""
+    """Return the law of the chords, without points at which rounding makes the profile concave; it only increases."""
     while True:
         masses, errors = _masses(places, values, width)
         is_on_hull = masses >= errors
@@ -231,11 +236,14 @@ def _above(places: Places, values: Vector, width: float) -> LossLaw:
 
 
 def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) -> tuple[Vector, Vector]:
-    """Give the chances under Q of a profile that exceeds (1 - c)_+ by values, linear between, and their rounding."""
+    """Return the probabilities under Q of the profile (1 - c)_+ plus ``values``, and their rounding errors.
+
+    The profile is linear between the points.
+    """
     points = places * width - shift
     at = np.exp(points)
     right = points[1:] > 0.0
-    over = right & (points[:-1] < 0.0)  # a cell with the corner of (1 - c)_+ inside
+    over = right & (points[:-1] < 0.0)  # the corner of (1 - c)_+ is inside the cell
     rises = np.diff(values) + np.where(over, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
     slopes = rises / (at[:-1] * np.expm1(np.diff(places) * width))
     slopes = np.concatenate([[values[0] / at[0]], slopes, [0.0]])
@@ -245,7 +253,7 @@ def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) ->
 
 
 def _law(places: Places, values: Vector, width: float, sign: float, shift: float = 0.0) -> LossLaw:
-    """Read off the law of the loss under P; chances are rounded up (1) or down (-1)."""
+    """Return the law of the loss under P; probabilities are rounded up (sign 1) or down (sign -1)."""
     masses, errors = _masses(places, values, width, shift)
     chances = np.exp(places * width - shift) * (masses + sign * errors)
     is_positive = chances > 0.0

@@ -1,7 +1,7 @@
-r"""Delta of many independent privacy losses by inversion of a Fourier transform, with a bound of all errors.
+r"""Delta of a sum of independent privacy losses by inversion of a Fourier transform, with error bounds.
 
-``total`` keeps the law of the sum on the grid of one step. Where a step's losses are small beside those of the sum,
-as at a small sampling rate, that grid is too long for a computer. This module needs no grid for the sum.
+``total`` stores the distribution of the sum on the grid of one step. If the losses of a step are small compared with
+those of the sum, as at a small sampling rate, that grid is too long to store. This module needs no grid for the sum.
 
 Let M(z) = E exp(z L) for the loss L of one of T steps, and theta > 0. Then f(e) = exp(theta e) delta(e) has the
 Fourier transform F(t) = M(theta + it)^T / ((theta + it)(theta + 1 + it)), which is absolutely integrable. By
@@ -9,15 +9,16 @@ Poisson's summation formula, with D = 2 pi/B,
 
     sum over k of f(e + k B) = (1/B) sum over n of F(n D) exp(-i n D e).
 
-All terms on the left are at least 0, so that the right side is at least f(e). Let M_0 = M(theta), and phi = M(theta +
-it)/M_0, which is the transform of the tilted law of one step. Errors:
+All terms on the left are at least 0, so that the right side is at least f(e). Let M_0 = M(theta), and
+phi = M(theta + it)/M_0, the transform of the tilted distribution of one step. Errors:
 
-1. Terms of k != 0. delta <= 1 bounds those of k < 0, and Chernoff's bound those of k > 0.
-2. Terms of |n| > N. On a grid of width w the modulus of phi has the period P = 2 pi/w, and B is a multiple of w. Up to
-   P/2 each modulus is bounded (``_decay``), and |z (z + 1)| >= t^2. The terms of period m, for |m| >= 1, are at most
-   those of the first, divided by ((|m| - 1/2) P)^2, and sum 2/(m - 1/2)^2 = pi^2.
-3. Rounding. Weights of the tilted law are taken as exact for a law whose chances differ by a factor that is bounded.
-   phi - 1 is a sum of terms that are small where t is, so that the power T does not magnify the rounding of 1.
+1. Terms with k != 0. For k < 0 they are bounded by delta <= 1, for k > 0 by Chernoff's bound.
+2. Terms with |n| > N. On a grid of width w the modulus of phi has the period P = 2 pi/w, and B is a multiple of w. Up
+   to P/2 each modulus is bounded (``_decay``), and |z (z + 1)| >= t^2. The terms of period m, for |m| >= 1, are at most
+   those of the first period, divided by ((|m| - 1/2) P)^2, and sum 2/(m - 1/2)^2 = pi^2.
+3. Rounding. The computed weights of the tilted distribution are the exact weights of a distribution whose probabilities
+   differ by a bounded factor. phi - 1 is a sum of terms that are small if t is small, so that the power T does not
+   magnify the rounding of 1.
 """
 
 from __future__ import annotations
@@ -42,32 +43,32 @@ from dpverify.privacy.losses.total import (
     sum_shift,
 )
 
-TILTS: Final = (1.0, 0.5, 0.25)  # parts of the tilt of the best Renyi order that are tried
-FORGOTTEN: Final = 3e-13  # most that the terms of |n| > N may add, in units of M_0^T exp(-theta e)
-ALIASED: Final = 1e-9  # most that the terms of k < 0 may add, as a part of delta
-MOST_CELLS: Final = 1 << 40  # so that products with frequencies are whole numbers of 64 bits
+TILTS: Final = (1.0, 0.5, 0.25)  # tried tilts, as fractions of the tilt of the best Renyi order
+FORGOTTEN: Final = 3e-13  # largest contribution of the terms with |n| > N, in units of M_0^T exp(-theta e)
+ALIASED: Final = 1e-9  # largest contribution of the terms with k < 0, as a fraction of delta
+MOST_CELLS: Final = 1 << 40  # so that products with frequencies fit in 64-bit integers
 MOST_WORK: Final = 1e8  # losses of a step times frequencies: about half a second
-MOST_FREQUENCIES: Final = 1e5  # each value of delta is a sum over them
-LONGEST_PHASE: Final = 4.0  # of differences inside one window of ``_decay``, below 2 pi
-RATIO: Final = 1.25  # between frequencies at which the modulus is bounded
-SMALLEST: Final = 1e-14  # squared modulus below which a term is bounded, not evaluated
-ENOUGH: Final = 1e-3  # error in delta, as a part of delta, with which no other tilt is tried
-ENOUGH_AT_LAST: Final = 0.3  # with which none is good enough
+MOST_FREQUENCIES: Final = 1e5  # each value of delta is a sum over the frequencies
+LONGEST_PHASE: Final = 4.0  # largest phase difference inside one window of ``_decay``, below 2 pi
+RATIO: Final = 1.25  # ratio of consecutive frequencies at which the modulus is bounded
+SMALLEST: Final = 1e-14  # squared modulus below which a term is bounded instead of evaluated
+ENOUGH: Final = 1e-3  # relative error of delta below which no other tilt is tried
+ENOUGH_AT_LAST: Final = 0.3  # relative error of delta above which the result is rejected
 
 
 @dataclass(frozen=True)
 class LossInversion(LossCurve):
-    """Transform of the tilted sum at the frequencies n D, and bounds of delta from it."""
+    """The transform of the tilted sum at the frequencies n D, with its bounds on delta."""
 
     method = "inverted transform of the sum of all losses"
 
     theta: float
     exponent: float  # T log M_0
     period: float  # B
-    logarithms: Transform  # of F(n D)/M_0^T, n = 0, 1, .., N
-    sizes: Vector  # modulus of each
-    errors: Vector  # bound of its rounding, as a part of the modulus, without the phase n D e
-    omitted: float  # what the terms of |n| > N add at most
+    logarithms: Transform  # logarithms of F(n D)/M_0^T, n = 0, 1, .., N
+    sizes: Vector  # moduli |F(n D)|/M_0^T
+    errors: Vector  # bounds on their relative rounding errors, without the phase n D e
+    omitted: float  # bound on the sum of the terms with |n| > N
     chernoff: tuple[tuple[float, float], ...]  # (theta', T log M(theta')) for theta' > theta
     part: float
     beyond: float
@@ -75,7 +76,7 @@ class LossInversion(LossCurve):
     shift: float
 
     def delta(self, epsilon: float, sign: int) -> float:
-        """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
+        """Return a bound on delta at an epsilon of at least 0, from above (sign 1) or below (sign -1)."""
         epsilon += self.shift
         frequencies = np.arange(len(self.sizes)) * (2.0 * math.pi / self.period)
         terms = np.exp(self.logarithms - 1j * frequencies * epsilon).real
@@ -85,7 +86,7 @@ class LossInversion(LossCurve):
         return certain + sign * self.error_at(epsilon) + min(sign, 0) * self._aliased(epsilon)
 
     def error_at(self, epsilon: float) -> float:
-        """Bound what rounding and the terms of |n| > N add."""
+        """Return a bound on rounding errors and on the terms with |n| > N."""
         frequencies = np.arange(len(self.sizes)) * (2.0 * math.pi / self.period)
         rounded = self.sizes * np.expm1(self.errors + 4.0 * UNIT * epsilon * frequencies)
         error = 2.0 * float(rounded.sum()) / self.period + self.omitted
@@ -95,7 +96,7 @@ class LossInversion(LossCurve):
         return math.exp(min(self.exponent - self.theta * epsilon, 600.0))
 
     def _aliased(self, epsilon: float) -> float:
-        """Bound the terms of k != 0."""
+        """Return a bound on the terms with k != 0."""
         ratio = math.exp(-self.theta * self.period)
         left = 1.01 * ratio / (1.0 - ratio)
         right = math.inf
@@ -106,7 +107,7 @@ class LossInversion(LossCurve):
 
 
 class _Tilted(NamedTuple):
-    """One step's law under the tilt, with how often it is taken."""
+    """The tilted distribution of one kind of step, with the number of its steps."""
 
     places: Places
     losses: Vector
@@ -115,20 +116,20 @@ class _Tilted(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """Where the inversion under one tilt ends, and what it costs."""
+    """Parameters and cost of the inversion under one tilt."""
 
     theta: float
-    cells: int  # B over the grid's width
+    cells: int  # B over the width of the grid
     last: int  # N
-    omitted: float  # terms of N < |n| <= cells/2
-    valley: float  # their moduli, not divided by t^2
+    omitted: float  # bound on the terms with N < |n| <= cells/2
+    valley: float  # bound on their moduli, not divided by t^2
     work: float
 
 
 def invert(steps: Sequence[Steps], width: float, delta: float) -> LossInversion:
-    """Invert the transform of the sum of all losses, under the tilt for which that takes the least work.
+    """Invert the transform of the sum of all losses, with the tilt that needs the least work.
 
-    It raises UnresolvedError if the transform does not fall fast enough, as for few steps.
+    Raises UnresolvedError if the transform does not decrease fast enough, as for few steps.
     """
     best = best_tilt(lambda theta: sum_exponent(steps, width, theta), math.log(delta))
     plans = [plan for part in TILTS if (plan := _plan(steps, width, delta, part * best)) is not None]
@@ -158,7 +159,7 @@ def _tilt(steps: Sequence[Steps], width: float, theta: float) -> list[_Tilted]:
 
 
 def _plan(steps: Sequence[Steps], width: float, delta: float, theta: float) -> _Plan | None:
-    """Choose B and N; none where a modulus is not bounded well enough, or the work is too much."""
+    """Choose B and N; return None if a modulus is not bounded well enough, or the work is too much."""
     high = _upper_end(steps, width, theta)
     cells = math.ceil(max(high, math.log(1.0 / (ALIASED * delta)) / theta) / width)
     spacing = 2.0 * math.pi / (cells * width)
@@ -183,10 +184,10 @@ def _plan(steps: Sequence[Steps], width: float, delta: float, theta: float) -> _
 
 
 def _decay(law: _Tilted, first: float, last: float) -> float:
-    """Give a d with |phi(t)| <= exp(-d) for t from ``first`` to ``last``.
+    """Return a d with |phi(t)| <= exp(-d) for t from ``first`` to ``last``.
 
-    Split the losses into windows at most LONGEST_PHASE/t long. Inside one, 1 - cos(u) >= c u^2 for each difference u =
-    t (x - y), so that its part of phi is at most m sqrt(1 - 2 c t^2 v), where m is its weight and v its variance.
+    Split the losses into windows of length at most LONGEST_PHASE/t. Inside a window, 1 - cos(u) >= c u^2 for each
+    difference u = t (x - y). So its part of phi is at most m sqrt(1 - 2 c t^2 v), with weight m and variance v.
     """
     curvature = (1.0 - math.cos(LONGEST_PHASE)) / LONGEST_PHASE**2
     length = LONGEST_PHASE / last * (1.0 - 1e-9)
@@ -203,7 +204,7 @@ def _decay(law: _Tilted, first: float, last: float) -> float:
 
 
 def _upper_end(steps: Sequence[Steps], width: float, theta: float) -> float:
-    """Where the tilted sum leaves at most 1e-13 above, by Chernoff's bound at some rates."""
+    """Return a point above which the tilted sum has probability at most 1e-13, by Chernoff's bound at some rates."""
     exponent = sum_exponent(steps, width, theta)
     rates: list[float] = (theta * np.geomspace(0.01, 16.0, 18)).tolist()
     return min((sum_exponent(steps, width, theta + rate) - exponent - math.log(1e-13)) / rate for rate in rates)
@@ -211,7 +212,7 @@ def _upper_end(steps: Sequence[Steps], width: float, theta: float) -> float:
 
 def _inverted(steps: Sequence[Steps], width: float, delta: float, plan: _Plan) -> LossInversion:
     """Evaluate the transform at the plan's frequencies."""
-    from dpverify.privacy.losses.phases import BLOCK, phase_sums  # loads numba, which most bounds do without
+    from dpverify.privacy.losses.phases import BLOCK, phase_sums  # loads numba, which most bounds do not need
 
     theta = plan.theta
     exponent = sum_exponent(steps, width, theta)
@@ -224,7 +225,7 @@ def _inverted(steps: Sequence[Steps], width: float, delta: float, plan: _Plan) -
         real, imaginary, largest = phase_sums(law.weights, law.places, plan.cells, plan.last + 1)
         real += math.fsum([*law.weights.tolist(), -1.0])
         squared = 2.0 * real + real**2 + imaginary**2  # |phi|^2 - 1
-        lost = squared < SMALLEST - 1.0  # too small for its phase to be known
+        lost = squared < SMALLEST - 1.0  # too small for its phase to be accurate
         squared = np.where(lost, SMALLEST - 1.0, squared)
         logarithm = 0.5 * np.log1p(squared) + 1j * np.arctan2(imaginary, 1.0 + real)
         rounding = 2.0 * (16.0 * BLOCK + len(law.weights)) * UNIT * largest + 4.0 * UNIT * np.abs(squared)

@@ -1,4 +1,4 @@
-"""Sums of weights times exp(i phase) - 1, for phases on a grid, with little rounding where the phases are small."""
+"""Sums of weights times exp(i phase) - 1, for phases on a grid, with small rounding errors if the phases are small."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Vector
 
-BLOCK: Final = 256  # frequencies between two that are evaluated by sine and cosine
+BLOCK: Final = 256  # number of frequencies between two that use sine and cosine directly
 
 
 @kernel
 def phase_sums(
     weights: Vector, places: np.ndarray[tuple[int], np.dtype[np.int64]], cells: int, count: int
 ) -> tuple[Vector, Vector, Vector]:
-    """Add up w_j (exp(i 2 pi n p_j/cells) - 1) over j for n = 0, 1, .., and what bounds the rounding.
+    """Return the sum of w_j (exp(i 2 pi n p_j/cells) - 1) over j for n = 0, 1, .., and a bound for its rounding error.
 
-    exp(i x) - 1 = -2 sin(x/2)^2 + i sin(x) starts each block. Within it, (1 + a)(1 + b) - 1 = a + b + a b, which adds
-    at most 8 units in the last place of the largest a so far for each n.
+    Each block starts from exp(i x) - 1 = -2 sin(x/2)^2 + i sin(x). Within a block, (1 + a)(1 + b) - 1 = a + b + a b
+    adds a rounding error of at most 8 units in the last place of the largest a so far, for each n.
 
-    ``weights``, ``places``: w_j >= 0 and whole numbers p_j, shape (k,). ``count * cells`` is below 2^63. The third
-    result is the sum over j of w_j times the largest real or imaginary part so far in the block.
+    ``weights`` and ``places`` are w_j >= 0 and whole numbers p_j, shape (k,). ``count * cells`` must be below 2^63. The
+    third result is the sum over j of w_j times the largest real or imaginary part so far in the block.
     """
     real = np.zeros(count)
     imaginary = np.zeros(count)

@@ -1,15 +1,16 @@
-"""Delta of many independent privacy losses on one grid, by a power of their transforms, with a bound of all errors.
+"""Delta of a sum of independent privacy losses on a common grid, by powers of Fourier transforms, with error bounds.
 
-The sum's law is taken after tilting by exp(theta L): what the transform rounds off, and what wraps around its window,
-is then small beside delta itself, however small that is. With K = log E exp(theta L) and z the tilted law of the sum,
+The distribution of the sum is computed after tilting by exp(theta L). The rounding errors of the transform, and the
+probability that wraps around its window, are then small compared with delta, however small delta is. With
+K = log E exp(theta L) and z the tilted distribution of the sum,
 
     delta(epsilon) = sum over losses l above epsilon of z(l) exp(K - theta l) (1 - exp(epsilon - l)).
 
-Errors: (1) what lies outside the window is at most exp(K - theta epsilon) times its tilted chance, for which there is
-Chernoff's bound; (2) a transform of n numbers moves them by at most 16 u log2(n) of their norm (Higham 2002, theorem
-24.2), and a law's transform at each frequency by at most 16 u log2(n), since each number goes to it on one way through
-log2(n) butterflies. That moves its T-th power by T times as much, times the (T-1)-th power of its modulus; (3) 1e-9 of
-delta for sums and exponentials.
+Errors: (1) losses outside the window contribute at most exp(K - theta epsilon) times their tilted probability, which
+Chernoff's bound limits. (2) A transform of n numbers has an error of at most 16 u log2(n) of their norm (Higham 2002,
+theorem 24.2). The transform of a distribution has an error of at most 16 u log2(n) at each frequency, because each
+number reaches it along one path through log2(n) butterflies. The T-th power then has T times this error, times the
+(T-1)-th power of the modulus. (3) Sums and exponentials have an error of at most 1e-9 of delta.
 """
 
 from __future__ import annotations
@@ -26,40 +27,43 @@ from numpy.typing import NDArray
 
 from dpverify.privacy.losses.grid import UNIT, LossLaw, UnresolvedError, Vector
 
-OUTSIDE: Final = 1e-13  # tilted chance of each side outside the window
+OUTSIDE: Final = 1e-13  # tilted probability outside the window, on each side
 MOST_CELLS: Final = 1 << 21
 ROUNDING: Final = 1e-9
 GOLDEN: Final = 0.5 * (math.sqrt(5.0) - 1.0)
-BLOCK: Final = 50.0  # losses whose chances under Q are added up with one scale
-TILTS: Final = (0.35, 0.7, 1.0)  # parts of the tilt of the best Renyi order that are tried
-# Parts of an upper bound of epsilon at which a lower one is looked for, the largest first.
+BLOCK: Final = 50.0  # range of losses whose probabilities under Q are summed with one scale
+TILTS: Final = (0.35, 0.7, 1.0)  # tried tilts, as fractions of the tilt of the best Renyi order
+# Fractions of an upper bound of epsilon at which a lower bound is searched, in decreasing order.
 DOWNWARDS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
-ENOUGH: Final = 2e-3  # no further tilt is tried once the error is below this part of delta
+ENOUGH: Final = 2e-3  # a tilt is good enough if its error is below this fraction of delta
 
 Transform: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 Precision: TypeAlias = type[np.float64] | type[np.longdouble]
 
 
 class Steps(NamedTuple):
-    """So many steps of one law."""
+    """A number of steps with the same distribution of the loss."""
 
     law: LossLaw
     times: int
 
 
 class LossCurve(ABC):
-    """Bounds of delta at each epsilon, for the sum of many losses."""
+    """Bounds on delta as a function of epsilon, for a sum of many losses."""
 
     method: ClassVar[str]
-    largest: float  # where the search for an epsilon begins
-    shift: float  # what is taken off each loss of the curve
+    largest: float  # upper end of the search for an epsilon
+    shift: float  # amount by which the losses of the grid exceed those of the curve
 
     @abstractmethod
     def delta(self, epsilon: float, sign: int) -> float:
-        """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
+        """Return a bound on delta at an epsilon of at least 0, from above (sign 1) or below (sign -1)."""
 
     def epsilon(self, delta: float, sign: int) -> float:
-        """Give an epsilon with at most that delta (1), or one with more, or 0 (-1); as near as the bounds allow."""
+        """Return a bound on the smallest epsilon at ``delta``, from above (sign 1) or below (sign -1).
+
+        The upper bound has a delta of at most ``delta``. The lower bound has a larger delta, or is 0.
+        """
         if sign < 0:
             return self._epsilon_below(delta)
         if self.delta(0.0, 1) <= delta:
@@ -69,7 +73,7 @@ class LossCurve(ABC):
         return self._between(0.0, self.largest, delta, 1)[1]
 
     def _epsilon_below(self, delta: float) -> float:
-        """Search downwards from the upper bound, since delta's error is large at small epsilon."""
+        """Search downwards from the upper bound, because the error of delta is large at small epsilon."""
         high = min(self.epsilon(delta, 1), self.largest)
         for part in DOWNWARDS:
             low = high * part
@@ -78,7 +82,7 @@ class LossCurve(ABC):
         return 0.0
 
     def _between(self, low: float, high: float, delta: float, sign: int) -> tuple[float, float]:
-        """Narrow an interval, at whose lower end the bound exceeds delta, and at whose upper end it does not."""
+        """Narrow an interval by bisection; the bound exceeds delta at the lower end, and not at the upper end."""
         while high - low > 1e-12 * high:
             middle = 0.5 * (low + high)
             if middle in (low, high):
@@ -92,23 +96,24 @@ class LossCurve(ABC):
 
 @dataclass(frozen=True)
 class LossSum(LossCurve):
-    """Law of a sum of losses, good near the epsilon of one delta, and bounds of delta from it."""
+    """The distribution of a sum of losses, accurate near the epsilon of one delta, with its bounds on delta."""
 
     method = "law of the sum of all losses"
 
-    losses: Vector  # a grid of losses, rising, shape (n,)
-    deltas: Vector  # delta at each, but for the errors; between them it is linear in exp(epsilon)
-    falls: Vector  # minus its slope in exp(epsilon) up to each, times exp(loss)
-    exponent: float  # K and theta
+    losses: Vector  # a grid of losses, increasing, shape (n,)
+    deltas: Vector  # delta at each loss, up to the errors; it is linear in exp(epsilon) between losses
+    falls: Vector  # minus the slope of delta in exp(epsilon) up to each loss, times exp(loss)
+    # K and the tilt theta
+    exponent: float
     theta: float
-    error: float  # delta's error is at most exp(K - theta epsilon) times this, and a part of delta
+    error: float  # the error of delta is at most exp(K - theta epsilon) times ``error``, plus ``part`` of delta
     part: float
-    beyond: float  # chance of a loss that no law resolves
+    beyond: float  # probability of losses that no distribution resolves
     largest: float
     shift: float
 
     def delta(self, epsilon: float, sign: int) -> float:
-        """Bound delta at an epsilon of at least 0 from above (1) or below (-1)."""
+        """Return a bound on delta at an epsilon of at least 0, from above (sign 1) or below (sign -1)."""
         epsilon += self.shift
         after = int(np.searchsorted(self.losses, epsilon, side="left"))
         delta_at_epsilon = 0.0
@@ -119,17 +124,17 @@ class LossSum(LossCurve):
         return certain + sign * self.error_at(epsilon)
 
     def error_at(self, epsilon: float) -> float:
-        """Bound the transforms' part of delta's error."""
+        """Return a bound on the error of delta that is due to the transforms."""
         return math.exp(min(self.exponent - self.theta * epsilon, 600.0)) * self.error
 
 
 def add_up(
     steps: Sequence[Steps], width: float, delta: float, most_cells: int = MOST_CELLS, precision: Precision = np.float64
 ) -> LossSum:
-    """Add up the losses of all steps, tilted as much as this delta needs, or raise UnresolvedError.
+    """Add up the losses of all steps, with a tilt that suits ``delta``, or raise UnresolvedError.
 
-    The law of the sum may have at most ``most_cells`` cells of this width. Its transforms are of that ``precision``:
-    long doubles take three times as long, and round 2000 times less where the machine has longer ones.
+    The distribution of the sum may have at most ``most_cells`` cells of this width. Its transforms use the given
+    ``precision``: long doubles take three times as long, and round 2000 times less on machines that support them.
     """
     exponent = partial(sum_exponent, steps, width)
     best = best_tilt(exponent, math.log(delta))
@@ -147,9 +152,9 @@ def add_up(
 
 
 def fitting_width(steps_of: Callable[[float], Sequence[Steps]], cells: int, delta: float) -> float:
-    """Find a width with which the law of the sum under the least tilt has about so many cells.
+    """Return a width with which the distribution of the sum under the smallest tilt has about ``cells`` cells.
 
-    ``steps_of``: of a width, the steps. The window hardly depends on the width of their grid, unless that is large.
+    ``steps_of`` maps a width to the steps. The window hardly depends on the width of their grid, unless that is large.
     """
     width = 1e-2
     for _ in range(3):
@@ -185,7 +190,7 @@ def _tilted(
     under_p = chances[is_kept] * np.exp(exponent - theta * losses)
     falls = _falls(under_p, losses)
     deltas = np.append(np.cumsum((falls[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
-    # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and 1/theta, and this is their norm.
+    # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and at most 1/theta. This is their norm.
     spread = min((-math.expm1(-2.0 * theta * width)) ** -0.5, (-math.expm1(-theta * width)) ** -0.5 / theta)
     return LossSum(
         losses=losses,
@@ -202,13 +207,13 @@ def _tilted(
 
 
 def _falls(under_p: Vector, losses: Vector) -> Vector:
-    """Sums of the chances under Q of this loss and larger ones, times exp(loss), from the last to the first.
+    """Return sums of the probabilities under Q of each loss and all larger ones, times exp(loss).
 
-    scipy.linalg solves these equations too, but takes a tenth of a second to import.
+    scipy.linalg can solve these equations too, but takes a tenth of a second to import.
     """
     falls = np.empty_like(under_p)
     starts = np.flatnonzero(np.diff(np.floor((losses - losses[0]) / BLOCK), prepend=-1.0)).tolist()
-    later = 0.0  # the sum at the first loss of the block after this one
+    later = 0.0  # the sum at the first loss of the next block
     end = len(losses)
     for start in reversed(starts):
         scale = np.exp(losses[start:end] - losses[start])
@@ -224,7 +229,7 @@ def _falls(under_p: Vector, losses: Vector) -> Vector:
 def _window(
     steps: Sequence[Steps], exponent_at: Callable[[float], float], width: float, theta: float
 ) -> tuple[float, float]:
-    """Give an interval outside of which hardly anything of the tilted sum lies."""
+    """Return an interval that contains nearly all of the tilted distribution of the sum."""
     largest = width * max(int(np.abs(s.law.places).max()) for s in steps)
     largest_tilt = 16.0 / max(_deviation(steps, theta, width), 1e-12)
     least_tilt = min(1.0 / max(largest, width), largest_tilt)
@@ -236,12 +241,12 @@ def _window(
 def _law_of_sum(
     steps: Sequence[Steps], width: float, theta: float, cells: int, precision: Precision
 ) -> tuple[Vector, float]:
-    """Give the tilted law of the sum modulo ``cells``, and a bound of the norm of the transforms' rounding."""
+    """Return the tilted distribution of the sum modulo ``cells``, and a bound on the norm of its rounding errors."""
     unit = float(np.finfo(precision).eps)
     per_transform = 16.0 * unit * math.log2(cells)
     product: Any = 1.0
-    moduli = np.ones(cells // 2 + 1)  # at least those of the product, and of the true transform
-    errors = np.zeros(cells // 2 + 1)  # of the product, as parts of these
+    moduli = np.ones(cells // 2 + 1)  # at least the moduli of the product, and of the true transform
+    errors = np.zeros(cells // 2 + 1)  # errors of the product, relative to these moduli
     for law, times in steps:
         tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
         transform = np.fft.rfft(np.bincount(law.places % cells, tilted, minlength=cells).astype(precision))
@@ -250,32 +255,32 @@ def _law_of_sum(
         errors += times * (per_transform / modulus + 4.0 * unit)
         product = product * whole_power(transform, times)
     norms = np.linalg.norm([moduli * (per_transform + 8.0 * unit), moduli * errors], axis=1)
-    # all frequencies but two stand for their conjugates too
+    # all frequencies but two also represent their conjugates
     return np.fft.irfft(product, cells).astype(np.float64), math.sqrt(2.0 / cells) * float(norms.sum())
 
 
 def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
-    """Logarithm of E exp(theta loss) for the sum of all losses."""
+    """Return the logarithm of E exp(theta loss) for the sum of all losses."""
     return math.fsum(s.times * log_moment(s.law, theta, width) for s in steps)
 
 
 def sum_shift(steps: Sequence[Steps]) -> float:
-    """Give what is taken off the sum of all losses."""
+    """Return the total shift of the sum of all losses."""
     return math.fsum(s.times * s.law.shift for s in steps) * (1.0 + UNIT)
 
 
 def log_moment(law: LossLaw, theta: float, width: float) -> float:
-    """Logarithm of E exp(theta loss)."""
+    """Return the logarithm of E exp(theta loss)."""
     at = theta * width * law.places
     top = max(float(at[-1]), float(at[0]))
     return top + math.log(float((law.chances * np.exp(at - top)).sum()))  # a dot product would start threads
 
 
 def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
-    """Find the Renyi order, less 1, whose bound of epsilon is the best.
+    """Return the Renyi order, minus 1, that gives the best bound on epsilon.
 
-    exp(-theta y) (1 - exp(-y)) is at most theta^theta/(1 + theta)^(1 + theta): without this factor, small losses would
-    get a tilt that suits a delta far below the true one.
+    The weight exp(-theta y) (1 - exp(-y)) is at most theta^theta/(1 + theta)^(1 + theta). Without this factor, small
+    losses would get a tilt that suits a delta far below the true one.
     """
 
     def epsilon(log_theta: float) -> float:
@@ -283,7 +288,7 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
         largest_weight = -math.log1p(theta) - theta * math.log1p(1.0 / theta)
         return (exponent(theta) - log_delta + largest_weight) / theta
 
-    # The numerator is convex in theta, so that the quotient has one minimum, and the golden section finds it.
+    # The numerator is convex in theta. So the quotient has one minimum, and golden-section search finds it.
     low = math.log(1e-9)  # for an epsilon of millions
     high = math.log(1e12)
     left = high - GOLDEN * (high - low)
@@ -307,7 +312,7 @@ def best_tilt(exponent: Callable[[float], float], log_delta: float) -> float:
 
 
 def whole_power(values: Transform, exponent: int) -> Transform:
-    """Raise complex numbers to a whole power by products alone, whose rounding is known."""
+    """Raise complex numbers to a whole power by multiplications only, whose rounding is known."""
     result = np.ones_like(values)
     base = values
     while exponent:
@@ -320,7 +325,7 @@ def whole_power(values: Transform, exponent: int) -> Transform:
 
 
 def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
-    """Deviation of the tilted sum."""
+    """Return the standard deviation of the tilted sum."""
     variance = 0.0
     for law, times in steps:
         weights = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
@@ -331,7 +336,7 @@ def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
 
 
 def _end(exponent: Callable[[float], float], theta: float, sign: int, least: float, largest_rate: float) -> float:
-    """Where the tilted sum leaves less than OUTSIDE on that side, by Chernoff's bound at some rates."""
+    """Return a point beyond which the tilted sum has probability below OUTSIDE, by Chernoff's bound at some rates."""
     ends: list[float] = []
     for rate in np.geomspace(least, largest_rate, 14).tolist():
         change = sign * rate

@@ -1,4 +1,4 @@
-"""Matrix mechanisms: what one example changes over all steps, and the epsilon that follows.
+"""Matrix mechanisms: the largest change by one example over all steps, and the epsilon that follows.
 
 A matrix mechanism adds ``C^-1 Z`` to the clipped gradients ``G`` of all steps, with independent Gaussian noise ``Z``.
 Equivalently it releases ``C G + Z`` and multiplies it by ``C^-1`` afterwards, which costs no privacy. It is a Gaussian

@@ -1,9 +1,9 @@
-"""Matrix mechanisms as objects: certified sensitivity, epsilon, noise and error.
+"""Matrix mechanisms as objects, with certified sensitivity, epsilon, noise and error.
 
 An example that takes part in the steps of a pattern P, with gradients g_i of length at most 1, changes C G by the sum
-over i in P of ``C[:, i] g_i``. With ``X = C^T C`` the square of its length is the sum of ``X[i, j] <g_i, g_j>`` over
-all i, j in P. It is at most the sum of ``abs(X[i, j])``. With gradients that are equal or opposite it is the sum of
-``s_i s_j X[i, j]`` for their signs s. Both agree if no entry of X is negative.
+over i in P of ``C[:, i] g_i``. With ``X = C^T C`` the squared length of this sum is the sum of ``X[i, j] <g_i, g_j>``
+over all i, j in P. It is at most the sum of ``abs(X[i, j])``. With gradients that are equal or opposite it is the sum
+of ``s_i s_j X[i, j]`` for their signs s. The two sums agree if no entry of X is negative.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from dpverify.privacy.matrix.participation import Cyclic, Epochs, Floats, Partic
 from dpverify.privacy.matrix.strategies import MOST_DENSE, Dense, Strategy, Toeplitz, Trees
 from dpverify.privacy.participation import Bounds
 
-ASCENTS = 100  # repetitions of an ascent, at most; each strictly increases the sum
+ASCENTS = 100  # most repetitions of an ascent; each strictly increases the sum
 
 
 def sensitivity(strategy: Strategy, participation: Participation) -> Bounds:
-    """Bound the largest change by an example whose gradients have length at most 1, there or not in all its steps.
+    """Bound the largest change by adding or removing an example whose gradients have norm at most 1.
 
-    ``pattern`` reaches ``lower``, and ``method`` says how ``upper`` was found. Raises ArgumentError if all pairs of
-    steps are needed, and there are too many.
+    ``pattern`` attains ``lower``, and ``method`` says how ``upper`` was computed. Raises ArgumentError if all pairs of
+    steps are needed and there are too many.
     """
     first = participation.earliest(strategy.steps)
     heaviest = participation.heaviest(strategy.energies)
@@ -38,7 +38,7 @@ def sensitivity(strategy: Strategy, participation: Participation) -> Bounds:
     if strategy.bandwidth <= participation.gap:
         return _of_disjoint(strategy, heaviest, "orthogonal columns")
     if strategy.is_decreasing and not isinstance(participation, Epochs):
-        # X[i, j] is the sum of c_t c_(t + j - i) over t < steps - j, which falls with j - i and with j. Of all patterns
+        # X[i, j] is the sum of c_t c_(t + j - i) over t < steps - j, which decreases in j - i and in j. Of all patterns
         # the earliest has the smallest distances and the earliest steps, and so the largest sum.
         energy = _energy(strategy, first, np.ones(len(first)))
         return _bounds(energy, energy, first, "earliest steps", strategy.relative_error)
@@ -54,20 +54,20 @@ def _energy(strategy: Strategy, pattern: Pattern, signs: Floats) -> float:
 
 
 def _bounds(lower: float, upper: float, pattern: Pattern, method: str, error: float) -> Bounds:
-    """Take roots of two squares, and move them outward by their relative error."""
+    """Return the roots of two squares, moved outward by their relative error."""
     least = math.sqrt(max(lower, 0.0)) * (1.0 - error)
     most = math.sqrt(upper) * (1.0 + error)
     return Bounds(least, most, exact=most <= least * (1.0 + 4.0 * error), pattern=pattern, method=method)
 
 
 def _of_disjoint(strategy: Strategy, heaviest: Pattern, method: str) -> Bounds:
-    """Bound a sum of squared lengths: columns of one pattern are orthogonal."""
+    """Bound the change if the columns of each pattern are orthogonal, so that squared lengths add up."""
     energy = float(strategy.energies[list(heaviest)].sum())
     return _bounds(energy, energy, heaviest, method, strategy.relative_error)
 
 
 def _of_all_pairs(strategy: Strategy, participation: Participation, starts: list[Pattern]) -> Bounds:
-    """Bound from the products of all pairs of columns, and search for a pattern that comes close."""
+    """Bound the change by the products of all pairs of columns, and search for a pattern that comes close."""
     products = strategy.gram()
     rounding = strategy.relative_error * strategy.absolute_gram()
     sizes = np.abs(products) + rounding
@@ -93,7 +93,7 @@ def _of_all_pairs(strategy: Strategy, participation: Participation, starts: list
 def _ascend(products: Floats, participation: Participation, pattern: Pattern) -> tuple[Pattern, Floats]:
     """Increase the sum of ``s_i s_j X[i, j]`` over a pattern with signs s, until it no longer increases.
 
-    The sum is convex in the vector of signs, so the pattern and the signs that are best for its gradient are no worse.
+    The sum is convex in the vector of signs. So the pattern and signs that maximize the linearization are no worse.
     """
     signs = np.ones(len(pattern))
     best = (pattern, signs)
@@ -111,7 +111,7 @@ def _ascend(products: Floats, participation: Participation, pattern: Pattern) ->
 
 
 def _of_long_epochs(strategy: Strategy, participation: Epochs) -> Bounds:
-    """Bound for many steps, one in each epoch, from the least distance of steps of two epochs and their first steps."""
+    """Bound the change for many steps, one in each epoch, from the least distance between two epochs' steps."""
     steps = strategy.steps
     length = participation.length
     first = participation.earliest(steps)
@@ -134,20 +134,20 @@ Neighbours: TypeAlias = Literal["add-remove", "zero-out", "replace-one"]
 CHANGES: dict[str, float] = {"add-remove": 1.0, "zero-out": 1.0, "replace-one": 2.0}
 """By how many clip lengths one example can change the sum of clipped gradients in one step."""
 
-QUOTIENT = 4.0 * 2.0**-53  # bound of the relative rounding error of a quotient and a product
+QUOTIENT = 4.0 * 2.0**-53  # bound on the relative rounding error of a quotient and a product
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixMechanism:
-    """A matrix mechanism ``C G + Z`` on the clipped gradients of all steps; make one by a class method.
+    """A matrix mechanism ``C G + Z`` on the clipped gradients of all steps; use a class method to make one.
 
-    Sensitivities are in units of the clip length, and ``sigma`` is the standard deviation of a number of Z in these
-    units, which libraries call the noise multiplier.
+    Sensitivities are in units of the clip length. ``sigma`` is the standard deviation of an entry of Z in these units,
+    which libraries call the noise multiplier.
 
     Parameters
     ----------
     name : str
-        What the mechanism is, in a few words.
+        A short description of the mechanism.
     strategy : Strategy
         C.
 
@@ -183,20 +183,20 @@ class MatrixMechanism:
         Raises
         ------
         ValueError
-            If it is no matrix of finite numbers.
+            If it is not a matrix of finite numbers.
         """
         return cls("matrix", Dense(check.array(None, None, matrix=matrix)))
 
     @classmethod
     def identity(cls, steps: int) -> MatrixMechanism:
-        """Make independent noise in each step: DP-SGD without amplification."""
+        """Make a mechanism with independent noise in each step: DP-SGD without amplification."""
         return cls("identity", Toeplitz(np.ones(1), check.whole(1, steps=steps)))
 
     @classmethod
     def tree(cls, steps: int, restart: int | None = None) -> MatrixMechanism:
         """Make tree aggregation (Dwork et al. 2010), with a new tree after every ``restart`` steps, if given.
 
-        C has one row for each complete node. The noise of a prefix sum is that of the fewest nodes that make it up.
+        C has one row for each complete node. The noise of a prefix sum is the sum over the fewest nodes that cover it.
         """
         steps = check.whole(1, steps=steps)
         restart = steps if restart is None else check.whole(1, steps, restart=restart)
@@ -259,13 +259,13 @@ class MatrixMechanism:
         participation : Once, Cyclic, Epochs or Separated
             The steps in which one example can take part.
         neighbours : {"add-remove", "zero-out", "replace-one"}
-            What one example does: its gradients are there or 0, or they are replaced by others.
+            Whether the example is added or removed, its gradients become 0, or it is replaced by another example.
 
         Returns
         -------
         Bounds
-            ``lower`` is reached by the steps of ``pattern`` (counted from 0), ``upper`` holds for all gradients, and
-            ``method`` says how it was found. ``exact`` if only rounding lies between them.
+            ``lower`` is attained by the steps of ``pattern`` (counted from 0). ``upper`` holds for all gradients, and
+            ``method`` says how it was computed. ``exact`` is True if the bounds differ by rounding only.
 
         Raises
         ------
@@ -281,12 +281,12 @@ class MatrixMechanism:
     def epsilon(
         self, sigma: float, delta: float, participation: Participation, neighbours: Neighbours = "add-remove"
     ) -> Bounds:
-        """Bound the smallest epsilon from both sides.
+        """Bound the smallest epsilon from above and below.
 
         Parameters
         ----------
         sigma : float
-            Standard deviation of a number of Z in clip lengths, above 0.
+            Standard deviation of an entry of Z in clip lengths, above 0.
         delta : float
             Privacy parameter in (0, 1).
         participation, neighbours
@@ -295,7 +295,7 @@ class MatrixMechanism:
         Returns
         -------
         Bounds
-            ``upper`` holds for all data, and ``lower`` is reached.
+            ``upper`` holds for all data, and ``lower`` is attained.
 
         Raises
         ------
@@ -311,12 +311,12 @@ class MatrixMechanism:
     def sigma(
         self, epsilon: float, delta: float, participation: Participation, neighbours: Neighbours = "add-remove"
     ) -> float:
-        """Find a ``sigma`` that is certain to give an epsilon; arguments and errors as for :meth:`epsilon`."""
+        """Return a ``sigma`` that certainly gives an epsilon; arguments and errors are as for :meth:`epsilon`."""
         change = self.sensitivity(participation, neighbours)
         return change.upper / safe_mu(epsilon, delta) * (1.0 + QUOTIENT)
 
     def error(self, sigma: float, workload: Sequence[float] | Floats | None = None) -> Floats:
-        """Compute the standard deviation of the noise of each answer.
+        """Return the standard deviation of the noise of each answer.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class MatrixMechanism:
         Returns
         -------
         array, shape (steps,)
-            Of one coordinate of each answer, in clip lengths.
+            Standard deviation of one coordinate of each answer, in clip lengths.
 
         Raises
         ------
@@ -345,7 +345,7 @@ class MatrixMechanism:
         return np.stack(columns, axis=1)
 
     def covariance(self) -> Floats:
-        """Return the covariance of the noise ``C^-1 Z`` over the steps for sigma 1, shape (steps, steps).
+        """Return the covariance of the noise ``C^-1 Z`` over the steps for ``sigma=1``, shape (steps, steps).
 
         Raises
         ------

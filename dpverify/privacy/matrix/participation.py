@@ -1,6 +1,6 @@
-"""In which steps one example can take part, and the largest sum of weights over such steps.
+"""Patterns of steps in which one example can take part, and the largest sum of weights over a pattern.
 
-Steps are counted from 0 here. Weights are at least 0, so that more steps are never worse.
+Steps are counted from 0 here. Weights are at least 0, so that adding steps never decreases the sum.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpverify.kernels import check
 
-Pattern: TypeAlias = tuple[int, ...]  # steps of one example, in rising order
+Pattern: TypeAlias = tuple[int, ...]  # steps of one example, in increasing order
 Floats: TypeAlias = NDArray[np.float64]
 
 
@@ -52,12 +52,12 @@ class Once:
 
 @dataclass(frozen=True)
 class Cyclic:
-    """Each example takes part at the same place of every ``period`` steps: fixed batches in a fixed order.
+    """Each example takes part at the same place in every ``period`` steps: fixed batches in a fixed order.
 
     Parameters
     ----------
     period : int
-        Steps between two participations, at least 1.
+        Distance between two consecutive steps of one example, at least 1.
     """
 
     period: int
@@ -94,7 +94,7 @@ class Cyclic:
 
 @dataclass(frozen=True)
 class Epochs:
-    """Each example takes part once in every ``length`` steps, anywhere: a new order of the examples in each epoch.
+    """Each example takes part once in every ``length`` steps, at any place: a new order in each epoch.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class Separated:
     Parameters
     ----------
     separation : int
-        Least difference of the numbers of two steps of one example, at least 1.
+        Least difference between two steps of one example, at least 1.
     most : int, optional
-        Most steps of one example, at least 1. Default: as many as fit.
+        Largest number of steps of one example, at least 1. Default: as many as fit.
     """
 
     separation: int
@@ -207,7 +207,7 @@ class Separated:
         return tuple(pattern)
 
     def row_sums(self, gram: Floats) -> Floats:
-        """Return for each step a sum of its row that no pattern that contains the step exceeds."""
+        """Return, for each step, an upper bound on the sum of its row over a pattern that contains the step."""
         steps = len(gram)
         count = self.count(steps)
         backwards = gram[::-1, ::-1]
@@ -221,7 +221,7 @@ class Separated:
         return sums
 
     def _sums_before(self, gram: Floats) -> Floats:
-        """Return for each step i the largest sum of its row over steps that all end ``separation`` before it."""
+        """Return, for each step i, the largest sum of its row over steps that are at least ``separation`` before i."""
         steps = len(gram)
         columns = np.ascontiguousarray(gram.T)
         sums = np.zeros((steps + 1, steps))  # [j, i]: largest sum of row i over steps below j
@@ -233,7 +233,7 @@ class Separated:
         return result
 
     def _limited_sums_before(self, gram: Floats, count: int) -> Floats:
-        """Return [k, i]: as ``_sums_before``, over at most k steps, for each k below ``count``."""
+        """Return [k, i]: as ``_sums_before``, but over at most k steps, for each k below ``count``."""
         steps = len(gram)
         result = np.zeros((count, steps))
         places = np.arange(self.separation, steps)

@@ -1,4 +1,4 @@
-"""Strategies of matrix mechanisms: what the sensitivity needs to know of a matrix C."""
+"""Strategies of matrix mechanisms: the properties of a matrix C from which the sensitivity is computed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_DENSE = 4096
 
 ROUNDING = 2.0**-53
 
-FEW_BANDS = 64  # up to which a recurrence is faster than a transform
+FEW_BANDS = 64  # largest number of bands for which a recurrence is faster than a transform
 
 
 class Strategy(ABC):
@@ -38,7 +38,7 @@ class Strategy(ABC):
 
     @property
     def is_decreasing(self) -> bool:
-        """Whether C is lower triangular Toeplitz, with entries of at least 0 that fall with the distance."""
+        """Whether C is lower triangular Toeplitz with nonnegative entries that decrease away from the diagonal."""
         return False
 
     @abstractmethod
@@ -59,11 +59,11 @@ class Strategy(ABC):
 
     @property
     def relative_error(self) -> float:
-        """Bound of the relative rounding error of a sum of products that are all at least 0."""
+        """Bound on the relative rounding error of a sum of nonnegative products."""
         return 4.0 * (self.rows + self.steps + 16) * ROUNDING
 
     def check_size(self) -> None:
-        """Refuse a matrix of all pairs that is too large."""
+        """Raise an ArgumentError if a matrix of all pairs of steps would be too large."""
         if self.steps > MOST_DENSE:
             rule = f"must be at most {MOST_DENSE} for this strategy and participation, which needs all pairs of steps"
             raise check.ArgumentError("steps", self.steps, rule)
@@ -127,7 +127,7 @@ class Dense(Strategy):
 
 @dataclass(frozen=True, eq=False)
 class Toeplitz(Strategy):
-    """A lower triangular matrix whose entries depend on the distance to the diagonal; those beyond the last are 0."""
+    """A lower triangular Toeplitz matrix; entries beyond the last coefficient are 0."""
 
     coefficients: Floats
     steps: int
@@ -143,7 +143,7 @@ class Toeplitz(Strategy):
 
     @property
     def bands(self) -> int:
-        """Number of coefficients that occur."""
+        """Number of coefficients that occur in the matrix."""
         return min(self.steps, len(self.coefficients))
 
     @cached_property
@@ -166,7 +166,7 @@ class Toeplitz(Strategy):
 
     @cached_property
     def is_decreasing(self) -> bool:
-        """Whether the entries are at least 0 and fall with the distance."""
+        """Whether the entries are nonnegative and decrease away from the diagonal."""
         return bool((np.diff(self.column) <= 0.0).all() and self.column[-1] >= 0.0)
 
     def column_sum(self, pattern: Pattern, signs: Floats) -> Floats:
@@ -208,7 +208,7 @@ class Toeplitz(Strategy):
 
 @dataclass(frozen=True, eq=False)
 class Trees(Strategy):
-    """Nodes of binary trees, of which a new one begins after ``restart`` steps; a row adds up the steps of a node."""
+    """Nodes of binary trees, with a new tree after every ``restart`` steps; a row sums the steps of a node."""
 
     steps: int
     restart: int
@@ -220,7 +220,7 @@ class Trees(Strategy):
 
     @cached_property
     def nodes(self) -> list[tuple[int, int]]:
-        """First step and end of each node."""
+        """First step, and the step after the last, of each node."""
         nodes: list[tuple[int, int]] = []
         for begin in range(0, self.steps, self.restart):
             size = min(self.restart, self.steps - begin)
@@ -254,7 +254,7 @@ class Trees(Strategy):
         return total
 
     def gram(self) -> Floats:
-        """Return the numbers of nodes that contain two steps, shape (steps, steps)."""
+        """Return the number of nodes that contain both of two steps, shape (steps, steps)."""
         self.check_size()
         products = np.zeros((self.steps, self.steps))
         for begin, end in self.nodes:
@@ -262,11 +262,11 @@ class Trees(Strategy):
         return products
 
     def absolute_gram(self) -> Floats:
-        """Return the same: no entry of C is negative."""
+        """Return the result of ``gram``, because no entry of C is negative."""
         return self.gram()
 
     def inverse_row_norms(self, workload: Floats) -> Floats:
-        """Return the norms of the noise of prefix sums, each of which adds one node per binary digit 1 of its length.
+        """Return the norms of the noise of prefix sums: a prefix uses one node for each binary digit 1 of its length.
 
         Each earlier tree contributes the nodes of its whole length.
         """
@@ -280,7 +280,7 @@ class Trees(Strategy):
 
 
 def reciprocal(coefficients: Floats) -> Floats:
-    """Return the coefficients of one over a power series, as many as it has, by Newton's method."""
+    """Return the coefficients of the reciprocal of a power series, as many as given, by Newton's method."""
     result = np.array([1.0 / coefficients[0]])
     while len(result) < len(coefficients):
         length = min(2 * len(result), len(coefficients))

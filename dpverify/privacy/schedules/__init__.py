@@ -1,1 +1,1 @@
-"""Sampling as run: fixed batches, shuffled epochs, truncated Poisson samples, balls in bins, random allocation."""
+"""Sampling in practice: fixed batches, shuffled epochs, truncated Poisson samples, balls in bins, allocation."""

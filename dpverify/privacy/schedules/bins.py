@@ -1,52 +1,54 @@
 """Balls in bins and random allocation: each example is in one uniform step of t, or in k of t steps, independently.
 
-A step releases the sum of its batch's gradients, of length at most 1, with noise of deviation sigma. Neighbours differ
-by one example, which is there or not. s = 1/sigma.
+A step releases the sum of its batch's gradients, of length at most 1, with noise of standard deviation sigma.
+Neighbours are add-remove. s = 1/sigma.
 
-**The worst pair** (Chua et al. 2025, "Balls-and-Bins sampling for DP-SGD"). Given the steps of all other examples,
-which do not depend on this one, the likelihood ratio of an epoch with and without the example is the mean L of w_1 to
-w_t, where w_b = exp(<v_b, z_b>/sigma^2 - |v_b|^2/(2 sigma^2)), z_b is the noise of step b without the example, and v_b
-is what the example adds to step b if it is there, |v_b| <= 1. It may depend on all that was released before. Let f
-be convex. The expectation of f(L) given the first steps is convex in the last of their w_b. Given the past, w_b is
-lognormal with mean 1, and is a martingale in |v_b|^2, so that this expectation rises with |v_b|. From the last step to
-the first, E f(L) is at most its value for |v_b| = 1 at each step, where the w_b are independent. Delta at each epsilon,
-in both orders of the neighbours, is such an expectation. So each epoch is dominated by P = mean over b of
-N(e_b, sigma^2 I) against Q = N(0, sigma^2 I), and independent epochs by the product. Constant gradients reach it. With
-one allocation for all of E epochs, each w_b is a product over epochs; L is affine in each factor, and the same argument
-gives one epoch with noise sigma/sqrt(E).
+**Worst pair** (Chua et al. 2025, "Balls-and-Bins sampling for DP-SGD"). Condition on the steps of all other examples,
+which do not depend on this one. Let z_b be the noise of step b without the example, and v_b, |v_b| <= 1, what the
+example adds to step b if it is there. The likelihood ratio of an epoch with and without the example is the mean L of
+w_1 to w_t, where w_b = exp(<v_b, z_b>/sigma^2 - |v_b|^2/(2 sigma^2)). Here v_b may depend on all earlier releases. Let
+f be convex. The expectation of f(L) given the first steps is convex in the last of their w_b. Given the past, w_b is
+lognormal with mean 1, and a martingale in |v_b|^2, so that this expectation increases with |v_b|. By induction from the
+last step to the first, E f(L) is at most its value for |v_b| = 1 at each step, where the w_b are independent. Delta at
+each epsilon, in both orders of the neighbours, is such an expectation. So each epoch is dominated by P = mean over b of
+N(e_b, sigma^2 I) against Q = N(0, sigma^2 I), and independent epochs by the product. Constant gradients attain this.
+With one allocation for all of E epochs, each w_b is a product over epochs. L is affine in each factor, and the same
+argument gives one epoch with noise sigma/sqrt(E).
 
 **Allocation.** For k of t steps, L is the mean of the products over all sets of k steps, which is affine in each w_b
-too. Draw a random partition of k m steps, m = floor(t/k), out of t into k blocks of m, and one step of each block: that
-is a uniform set of k steps. Given the partition, which does not depend on the data, L is the product of the means over
-the blocks. So k independent epochs of m steps dominate (Feldman and Shenfeld 2025, by another proof).
+too. Draw a random partition of k m steps, m = floor(t/k), out of t into k blocks of m, and one step of each block. This
+gives a uniform set of k steps. Given the partition, which does not depend on the data, L is the product of the means
+over the blocks. So k independent epochs of m steps dominate (Feldman and Shenfeld 2025, by another proof).
 
-**From above.** w is replaced by a variable on the grid k h that has mean w given w: its two neighbours, or, from the
-end W of the grid on, 0 and infinity. This raises the expectation of each convex function of L. Under Q the grid's sum S
-is a power of one law, P(S) = one factor weighted by w times t - 1 unweighted ones, and the loss is log(S/t). What P has
-at infinity, or beyond the window of the transform (Chernoff's bound), counts as an infinite loss.
+**Upper bound.** w is replaced by a variable on the grid k h whose mean given w is w. Its values are the two grid points
+next to w, or 0 and infinity if w exceeds the end W of the grid. This increases the expectation of each convex function
+of L. Under Q the sum S on the grid is a convolution power of one distribution. P(S) is the convolution of one factor
+weighted by w and t - 1 unweighted ones, and the loss is log(S/t). Probability of P at infinity, or beyond the window of
+the transform (Chernoff's bound), counts as an infinite loss.
 
-Under Q, -log L is at most the mean of all -log w_b (Jensen), a normal law. Where s is large and t small this bounds the
+Under Q, -log L is at most the mean of all -log w_b (Jensen), which is normal. For large s and small t this bounds the
 order (Q, P) better than the grid, which has few points near 0.
 
-**From below.** w is mapped to the number k of its cell, and a run to the sum of all k. Its laws under P and Q are exact
-but for rounding, with k weighted factors and t - k others for k of t steps: what is a function of the release has no
-larger delta.
+**Lower bound.** w is mapped to the number j of its cell, and a run to the sum of all j. The distributions of this sum
+under P and Q are exact up to rounding, with k weighted factors and t - k others for k of t steps. A function of the
+release has at most the delta of the release.
 
-**Rounding.** Chances of the grid above are second differences of E (w - x)_+ or E (x - w)_+, and those of cells first
-differences of a normal law; ndtr is taken to be right to 8 + z^2 units in the last place. z itself moves these
-expectations in the second order only. Transforms are bounded as in ``losses.total``, in long doubles.
+**Rounding.** Probabilities on the grid of the upper bound are second differences of E (w - x)_+ or E (x - w)_+. Those
+of cells are first differences of a normal distribution function. ndtr is assumed accurate to 8 + z^2 units in the last
+place. Errors of z change these expectations in second order only. Transforms are bounded as in ``losses.total``, in
+long doubles.
 
-**Compositions of pairs of finite laws**, bounded from below and from above.
+**Compositions of pairs of finite distributions**, bounded from below and from above.
 
-A pair of laws (P, Q) on finitely many outcomes has the loss log(p/q) under P. The delta of independent pairs is the
-expectation of (1 - exp(epsilon - sum of losses))_+ under P, which rises with each loss and with each chance.
+A pair of distributions (P, Q) on finitely many outcomes has the loss log(p/q) under P. The delta of independent pairs
+is the expectation of (1 - exp(epsilon - sum of losses))_+ under P, which increases with each loss and each probability.
 
-- From below: any map of what is released to finitely many outcomes can only lower delta. Chances under P are rounded
+- Lower bound: mapping the release to finitely many outcomes can only decrease delta. Probabilities under P are rounded
   down, those under Q up, and losses down to a grid.
-- From above: a loss between two points of a grid is split between them so that its chances under P and Q stay the same.
-  That spreads the likelihood ratio and keeps its mean, so that it raises each convex function of the ratio, delta at
-  each epsilon among them. The profile of the pair is then nowhere smaller, which composition keeps (Zhu, Dong and Wang
-  2022, theorem 10).
+- Upper bound: a loss between two grid points is split between them such that its probabilities under P and Q stay the
+  same. This spreads the likelihood ratio and keeps its mean, so that it increases each convex function of the ratio,
+  including delta at each epsilon. The profile of the pair is then nowhere smaller, and composition preserves this (Zhu,
+  Dong and Wang 2022, theorem 10).
 """
 
 from __future__ import annotations
@@ -60,21 +62,22 @@ from scipy.special import ndtr, ndtri
 from dpverify.privacy.losses.grid import UNIT, LossLaw, Places, UnresolvedError, Vector
 from dpverify.privacy.losses.total import Steps, add_up, whole_power
 
-SAFE: Final = 1e-12  # relative rounding of a chance or a loss, thousands of times that of floats
-CENTRED: Final = 0.51  # part of a cell that is taken off a loss from below, whose mean is about the middle of its cell
+SAFE: Final = 1e-12  # relative rounding error of a probability or a loss, thousands of times that of floats
+# fraction of a cell subtracted from each loss of a lower bound; the mean loss is about the middle of the cell
+CENTRED: Final = 0.51
 LARGEST_LOSS: Final = 500.0
 
 
 def _widths(times: int) -> tuple[float, ...]:
-    """Give distances of losses, of which so many add up to little; a longer one is for sums that are too wide."""
+    """Return grid widths for ``times`` losses: a fine one, and wider ones for sums that span too many cells."""
     width = max(5e-4 / times, 5e-5)
     return width, 8.0 * width, 64.0 * width
 
 
 def lower_epsilon(p: Vector, q: Vector, times: int, delta: float) -> float:
-    """Bound the epsilon of so many pairs from below.
+    """Return a lower bound on the epsilon of ``times`` pairs.
 
-    ``p``: at most the chances under P; ``q``: at least those under Q.
+    ``p`` is at most the probabilities under P; ``q`` is at least those under Q.
     """
     is_seen = (p > 0.0) & (q > 0.0)
     if not is_seen.any():
@@ -92,9 +95,10 @@ def lower_epsilon(p: Vector, q: Vector, times: int, delta: float) -> float:
 
 
 def upper_epsilon(losses: Vector, p: Vector, beyond: float, times: int, delta: float) -> float:
-    """Bound the epsilon of so many pairs from above.
+    """Return an upper bound on the epsilon of ``times`` pairs.
 
-    ``p``: at least the chances under P of these losses, and ``beyond`` that of all others, which count as infinite.
+    ``p`` is at least the probabilities under P of the given losses, and ``beyond`` that of all others, which count as
+    infinite.
     """
     is_large = losses > LARGEST_LOSS
     beyond += float(p[is_large].sum())
@@ -121,23 +125,23 @@ def _law(places: Places, chances: Vector, beyond: float, shift: float) -> LossLa
     return LossLaw(at + first, sums[at] * (1.0 + sign * SAFE), beyond * (1.0 + SAFE), shift)
 
 
-MOST_CELLS: Final = 1 << 17  # of the window of the sum
-FINEST: Final = 2e-3  # step of the grid over the deviation of w, at least
-TAIL: Final = 1e-3  # part of delta that may be lost at infinity
-RATES: Final = np.geomspace(1e-2, 60.0, 24)  # Chernoff's rates, over the end of the grid
-GROUPS: Final = 20_000  # of cells of the sum, from below
-MOST_SPREAD: Final = 6.0  # above, hardly anything is amplified, and w has no useful grid
+MOST_CELLS: Final = 1 << 17  # largest number of cells of the window of the sum
+FINEST: Final = 2e-3  # smallest step of the grid, relative to the standard deviation of w
+TAIL: Final = 1e-3  # fraction of delta for infinite losses
+RATES: Final = np.geomspace(1e-2, 60.0, 24)  # rates of Chernoff's bound, relative to the inverse of the end of the grid
+GROUPS: Final = 20_000  # groups of cells of the sum, for the lower bound
+MOST_SPREAD: Final = 6.0  # for larger s there is hardly any amplification, and w has no useful grid
 
 
 class GridSum(NamedTuple):
-    """Chances of a sum on a grid, and a bound of the norm of their errors."""
+    """Probabilities of a sum on a grid, and a bound on the norm of their errors."""
 
     chances: Vector
     error: float
 
 
 def bins_upper(spread: float, bins: int, times: int, delta: float) -> float:
-    """Bound the epsilon of so many independent epochs from above; ``spread`` is s, and ``bins`` is t, at least 2."""
+    """Return an upper bound on the epsilon of ``times`` independent epochs; ``spread`` is s, and ``bins`` is t >= 2."""
     if spread > MOST_SPREAD:
         return math.inf
     lost = TAIL * delta / times
@@ -152,8 +156,8 @@ def bins_upper(spread: float, bins: int, times: int, delta: float) -> float:
     beyond = infinite + _beyond(chances, weighted, points, bins, step * cells)
     under_p = _convolved(weighted, 1, chances, bins - 1, cells)
     under_q = _convolved(weighted, 0, chances, bins, cells)
-    # Errors of all chances may count as infinite losses: the sum of their sizes is at most the root of their number
-    # times their norm.
+    # Errors of all probabilities may count as infinite losses: the sum of their absolute values is at most the root of
+    # their number times their norm.
     root = math.sqrt(cells)
     losses = np.log(step * np.arange(1, cells)) - math.log(bins)
     p = np.maximum(under_p.chances[1:], 0.0)
@@ -164,7 +168,7 @@ def bins_upper(spread: float, bins: int, times: int, delta: float) -> float:
 
 
 def bins_lower(spread: float, bins: int, taken: int, times: int, delta: float) -> float:
-    """Bound the epsilon of so many independent epochs from below, where the example is in ``taken`` of the steps."""
+    """Return a lower bound on the epsilon of ``times`` independent epochs with the example in ``taken`` steps."""
     if spread > MOST_SPREAD:
         return 0.0
     lost = TAIL * delta / times
@@ -194,14 +198,14 @@ def bins_lower(spread: float, bins: int, taken: int, times: int, delta: float) -
 
 
 def _added_by_the_mean(spread: float, bins: int, times: int, delta: float) -> float:
-    """Bound the epsilon of Q against P: -log L is at most the mean of -log w_b, which is normal under Q."""
+    """Return an upper bound for Q against P: -log L is at most the mean of -log w_b, which is normal under Q."""
     mean = 0.5 * times * spread**2
     deviation = spread * math.sqrt(times / bins)
     return max(0.0, mean - deviation * float(ndtri(delta))) * (1.0 + 1e-12)
 
 
 def _normal(points: Vector, spread: float) -> Vector:
-    """Give z with w = exp(s z - s^2/2)."""
+    """Return z with w = exp(s z - s^2/2)."""
     z = np.full(len(points), -np.inf)
     is_positive = points > 0.0
     z[is_positive] = np.log(points[is_positive]) / spread + 0.5 * spread
@@ -209,12 +213,12 @@ def _normal(points: Vector, spread: float) -> Vector:
 
 
 def _end(spread: float, lost: float) -> float:
-    """Give a w above which P has about this chance."""
+    """Return a w above which P has about the probability ``lost``."""
     return math.exp(spread * (spread - float(ndtri(lost))) - 0.5 * spread**2)
 
 
 def _window(spread: float, end: float, bins: int, lost: float) -> float:
-    """Give a sum above which P has about this chance."""
+    """Return a sum above which P has about the probability ``lost``."""
     z = np.linspace(-9.0, (math.log(end) / spread + 0.5 * spread), 4000)
     points = np.exp(spread * z - 0.5 * spread**2)
     chances = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) * (z[1] - z[0])
@@ -231,7 +235,7 @@ def _log_moment(chances: Vector, points: Vector, rate: float) -> float:
 
 
 def _beyond(chances: Vector, weighted: Vector, points: Vector, bins: int, window: float) -> float:
-    """Bound P(S >= window) by Chernoff's bound."""
+    """Return a bound on P(S >= window) by Chernoff's bound."""
     exponents = [
         _log_moment(weighted, points, rate) + (bins - 1) * _log_moment(chances, points, rate) - rate * window
         for rate in (RATES / points[-1]).tolist()
@@ -240,7 +244,7 @@ def _beyond(chances: Vector, weighted: Vector, points: Vector, bins: int, window
 
 
 def _spread_out(spread: float, step: float, count: int) -> tuple[Vector, float]:
-    """Bound the chances of w on the grid from above, and what P has at infinity."""
+    """Return upper bounds on the probabilities of w on the grid, and the probability of P at infinity."""
     points = np.asarray(step * np.arange(-1, count + 1), np.float64)
     z = _normal(points, spread)
     above = ndtr(spread - z)
@@ -259,13 +263,13 @@ def _spread_out(spread: float, step: float, count: int) -> tuple[Vector, float]:
     errors = np.where(is_high, term_above, term_below)
     errors[0] = term_below[0]
     chances = (np.maximum(second, 0.0) + errors) / step * (1.0 + 8.0 * UNIT)
-    # From the last point on, w becomes 0 or infinity.
+    # Beyond the last point, w becomes 0 or infinity.
     chances[0] += float(ndtr(-z[-2])) * (1.0 + 1e-9)
     return chances, float(above[-2]) * (1.0 + 1e-9)
 
 
 def _cells(z: Vector, sign: float) -> Vector:
-    """Bound the chances of cells between normal numbers from one side."""
+    """Return one-sided bounds on the probabilities of cells between normal quantiles."""
     above = ndtr(-z)
     below = ndtr(z)
     is_high = z[:-1] > 0.0
@@ -278,7 +282,7 @@ def _cells(z: Vector, sign: float) -> Vector:
 
 
 def _convolved(first: Vector, first_times: int, second: Vector, second_times: int, cells: int) -> GridSum:
-    """Convolve powers of two laws modulo ``cells``, with a bound of the norm of what the transforms round off."""
+    """Convolve powers of two distributions modulo ``cells``, with a bound on the norm of the rounding errors."""
     unit = float(np.finfo(np.longdouble).eps)
     per_transform = 16.0 * unit * math.log2(cells)
     product = np.ones(cells // 2 + 1, np.clongdouble)

@@ -1,44 +1,48 @@
-"""Epsilon and noise of a sampling as it is run: fixed and shuffled epochs, truncated Poisson samples, balls in bins.
+"""Epsilon and noise for sampling in practice: fixed and shuffled epochs, truncated Poisson samples, balls in bins.
 
-**Epochs** use each example once: batches in a fixed order, or in a shuffled one.
+**Epochs** use each example once, in batches of a fixed order or of a shuffled one.
 
-Each step releases the sum of its batch's gradients, clipped to length 1, with noise of deviation sigma. An example
-changes the sum of one step in each epoch, by c = 1 if its gradient becomes 0, and by c = 2 if it is replaced. An epoch
-has t steps; E is the number of epochs.
+Each step releases the sum of its batch's gradients, clipped to length 1, with noise of standard deviation sigma. An
+example changes the sum of one step in each epoch, by c = 1 if its gradient becomes 0, and by c = 2 if it is replaced.
+An epoch has t steps; E is the number of epochs.
 
-**From above.** Given the orders of all epochs, the example is in at most E steps, and all that is released is at most
-one Gaussian mechanism with mu = c sqrt(E)/sigma (``gaussian``). This holds for each order, so that it holds for a fixed
-one, and, as delta at an epsilon is jointly convex in the pair of laws, for orders drawn independently of the data.
+**Upper bound.** Given the orders of all epochs, the example is in at most E steps, and all releases together are
+dominated by one Gaussian mechanism with mu = c sqrt(E)/sigma (``gaussian``). This holds for each fixed order. It also
+holds for orders drawn independently of the data, because delta at an epsilon is jointly convex in the pair of
+distributions.
 
-**From below, fixed order.** The example's gradients all have length c in one direction: mu is reached.
+**Lower bound, fixed order.** If the example's gradients all have length c in one direction, mu is attained.
 
-**From below, shuffled.** Each is a data set, and each bound a fixed function of what is released.
+**Lower bounds, shuffled.** Each bound uses one data set and a fixed function of the releases.
 
-1. All others have the gradient -1 and the example has 1, as Chua et al. (2024) have it. Up to a constant, an epoch
-   releases N(2 e_b, sigma^2 I) for a uniform step b. With 0 in place of the example it is N(e_b, sigma^2 I), with -1 it
-   is N(0, sigma^2 I). The largest number of an epoch is at most x with the chance F(x - m) F(x)^(t - 1), where F is the
-   normal law and m the shift, 2, 1 or 0. It is mapped to cells. Epochs have independent orders, and one map each. As
-   large a number as 2 tells which batch has the example, so that there is little amplification where sigma is small.
-2. All others have 0, or -1 for c = 2: N(c e_b, sigma^2 I) against N(0, sigma^2 I), the pair of ``bins``.
+1. All other examples have the gradient -1 and the example has 1, as in Chua et al. (2024). Up to a constant, an epoch
+   releases N(2 e_b, sigma^2 I) for a uniform step b. If the example's gradient is 0 instead, it releases
+   N(e_b, sigma^2 I), and if it is -1, N(0, sigma^2 I). The largest number of an epoch is at most x with probability
+   F(x - m) F(x)^(t - 1), where F is the normal distribution function and m is 2, 1 or 0. It is mapped to cells. Epochs
+   have independent orders, and a map for each epoch. A number as large as 2 reveals the batch of the example, so that
+   there is little amplification if sigma is small.
+2. All other examples have gradient 0, or -1 for c = 2: N(c e_b, sigma^2 I) against N(0, sigma^2 I), the pair of
+   ``bins``.
 
-With one order for all epochs, the step b is the same in each. The sum over epochs is then sufficient in 1 and 2: one
-epoch with noise sigma/sqrt(E).
+With one order for all epochs, the step b is the same in each epoch. The sum over epochs is then sufficient in 1 and 2,
+which gives one epoch with noise sigma/sqrt(E).
 
-**Truncated Poisson samples** have batches that are cut to a largest size B, as physical batches of a fixed size are.
+**Truncated Poisson samples** are cut to a largest size B, as for physical batches of a fixed size.
 
-Let M be the mechanism with Poisson samples and M' the one that keeps a random part of B of each batch that is larger.
-The sizes of batches do not depend on the data. Let p be the chance that Bin(n, q) is above B. M and M' on the same data
-can be run together so that they differ only if one of the T batches is above B, with a chance of at most T p; with an
-example less the chance is not larger. So for each event S, with P and Q the laws of M on neighbours and P', Q' of M',
+Let M be the mechanism with Poisson samples, and M' the one that keeps a random subset of size B of each larger batch.
+The sizes of batches do not depend on the data. Let p be the probability that Bin(n, q) exceeds B. On the same data, M
+and M' can be coupled so that they differ only if one of the T batches exceeds B, with probability at most T p. With one
+example less that probability is not larger. So for each event S, with P and Q the output distributions of M on
+neighbours and P', Q' those of M',
 
     P'(S) <= P(S) + T p <= exp(epsilon) Q(S) + delta + T p <= exp(epsilon) (Q'(S) + T p) + delta + T p.
 
 So delta' <= delta + (1 + exp(epsilon)) T p, and delta' >= delta - (1 + exp(epsilon)) T p in the same way (Chua et al.
 2024, "Scalable DP-SGD", have the upper bound).
 
-Where batches are often cut, another bound is smaller. With a chance of 1 - q the example is not drawn. Otherwise the
-kept batches with and without it can be drawn together so that it is added, or takes the place of one other, or is cut.
-This changes the sum by at most 2. So a step is at most one of Poisson samples with noise sigma/2, as ``batches`` shows.
+If batches are often cut, another bound is smaller. With probability 1 - q the example is not drawn. Otherwise the kept
+batches with and without it can be coupled so that it is added, or replaces one other example, or is cut. This changes
+the sum by at most 2. So a step is dominated by one with Poisson samples and noise sigma/2; see ``batches``.
 """
 
 from __future__ import annotations
@@ -61,23 +65,23 @@ from dpverify.privacy.schedules.bins import bins_lower, bins_upper, lower_epsilo
 from dpverify.shared_types import Ordering
 
 CELLS: Final = 20_000
-FAR: Final = 12.0  # deviations beyond the means at which the outermost cells begin
-LOST: Final = 1e-11  # relative error of a chance that the largest number is above a point
+FAR: Final = 12.0  # standard deviations beyond the means at which the outermost cells start
+LOST: Final = 1e-11  # relative error of the probability that the largest number exceeds a point
 QUOTIENT: Final = 1e-14
 
 
 def gaussian_upper(change: float, sigma: float, epochs: int, delta: float) -> float:
-    """Bound epsilon where the example changes so many steps, which are known."""
+    """Return an upper bound on epsilon if the example changes ``epochs`` steps, which are known."""
     return safe_epsilon(change * math.sqrt(epochs) / sigma * (1.0 + QUOTIENT), delta)
 
 
 def gaussian_lower(change: float, sigma: float, epochs: int, delta: float) -> float:
-    """Give the epsilon that a fixed order reaches."""
+    """Return a lower bound on the epsilon that a fixed order attains."""
     return missed_epsilon(change * math.sqrt(epochs) / sigma * (1.0 - QUOTIENT), delta)
 
 
 def largest_number_lower(change: float, sigma: float, bins: int, times: int, delta: float) -> float:
-    """Bound the epsilon of shuffled epochs from below, by the largest number of each."""
+    """Return a lower bound on the epsilon of shuffled epochs, by the largest number of each epoch."""
     with_example = _chances(2.0, sigma, bins)
     without = _chances(2.0 - change, sigma, bins)
     removed = lower_epsilon(with_example[0], without[1], times, delta)
@@ -86,7 +90,7 @@ def largest_number_lower(change: float, sigma: float, bins: int, times: int, del
 
 
 def _chances(shift: float, sigma: float, bins: int) -> tuple[Vector, Vector]:
-    """Bound the chances of each cell of the largest of ``bins`` numbers, one of which is shifted, from both sides."""
+    """Return lower and upper bounds on cell probabilities of the largest of ``bins`` numbers, one of them shifted."""
     ends = np.linspace(-FAR * sigma, 2.0 + FAR * sigma, CELLS)
     log_below = log_ndtr((ends - shift) / sigma) + (bins - 1) * log_ndtr(ends / sigma)
     above = -np.expm1(log_below)
@@ -95,7 +99,7 @@ def _chances(shift: float, sigma: float, bins: int) -> tuple[Vector, Vector]:
     below = np.concatenate([[0.0], below, [1.0]])
     is_high = above[:-1] < 0.5
     chances = np.where(is_high, -np.diff(above), np.diff(below))
-    # The logarithm is right to a few units in its last place, and in that of x^2/2 <= 100 beside it.
+    # The logarithm is accurate to a few units in the last place of itself and of x^2/2 <= 100.
     scale = np.where(is_high, 1.0, 1.0 + np.minimum(-np.append(log_below, 0.0), 700.0))
     errors = LOST * scale * np.where(is_high, above[:-1], below[1:])
     return chances - errors, np.maximum(chances, 0.0) + errors
@@ -107,7 +111,7 @@ EPSILON_FACTOR: Final = 1.0 + 1e-7
 
 
 def chance_above(examples: int, rate: float, largest: int) -> float:
-    """Bound P(Bin(examples, rate) > largest) from above, without rounding errors."""
+    """Return an upper bound on P(Bin(examples, rate) > largest), including rounding errors."""
     if largest >= examples:
         return 0.0
     with ctx.workprec(TAIL_BITS):
@@ -117,7 +121,7 @@ def chance_above(examples: int, rate: float, largest: int) -> float:
 
 
 def truncated_epsilon(step: BatchSteps, delta: float, examples: int, largest: int) -> Bounds:
-    """Bound the epsilon of Poisson samples of at most ``largest`` examples, for one more than ``examples`` or less."""
+    """Bound the epsilon of Poisson samples of ``examples`` examples, cut to ``largest``, for add-remove neighbours."""
     lost = step.count * chance_above(examples + 1, step.rate, largest) * (1.0 + 1e-15)
     poisson = poisson_epsilon([step], delta)
     doubled = poisson_epsilon([BatchSteps(step.rate, 0.5 * step.noise, step.count)], delta)
@@ -131,7 +135,7 @@ def truncated_epsilon(step: BatchSteps, delta: float, examples: int, largest: in
 
 
 def _truncated_upper(step: BatchSteps, delta: float, lost: float, epsilon: float) -> float:
-    """Find an epsilon at which delta less the lost chance is enough for Poisson samples."""
+    """Return an epsilon for which delta minus the probability of a cut suffices for Poisson samples."""
     for _ in range(MOST_ROUNDS):
         epsilon *= EPSILON_FACTOR
         if epsilon > 700.0:
@@ -147,7 +151,7 @@ def _truncated_upper(step: BatchSteps, delta: float, lost: float, epsilon: float
 
 
 def _truncated_lower(step: BatchSteps, delta: float, lost: float, epsilon: float) -> float:
-    """Find an epsilon that Poisson samples miss, also with the lost chance on top of delta."""
+    """Return an epsilon that Poisson samples do not satisfy even with the probability of a cut added to delta."""
     for _ in range(MOST_ROUNDS):
         if epsilon > 700.0:
             return 0.0
@@ -179,16 +183,16 @@ RELATIONS: Final = {
 }
 """Neighbours for which there are bounds; the first are the default."""
 CLOSE: Final = 1e-9
-NARROW: Final = 1e-4  # relative distance of the noise that is found from one that is not enough
-MOST_BINS: Final = 1 << 17  # more steps of an epoch have no useful grid
+NARROW: Final = 1e-4  # relative distance of the returned noise from one that is not sufficient
+MOST_BINS: Final = 1 << 17  # epochs with more steps have no useful grid
 WITHOUT: Final = "Gaussian mechanism without sampling"
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A sampling as it is run; ``neighbours`` is by default the first of ``RELATIONS``.
+    """A sampling scheme as in practice; the default of ``neighbours`` is the first entry of ``RELATIONS``.
 
-    An ArgumentError if a number is out of its range, or does not belong to the sampling.
+    Raises ArgumentError if a number is out of its range, or does not belong to the sampling scheme.
     """
 
     sampling: Practised
@@ -224,25 +228,25 @@ class Schedule:
 
     @property
     def change(self) -> float:
-        """What an example changes in a step, at most."""
+        """Largest change by an example in a step."""
         return 2.0 if self.neighbours == "replace-one" else 1.0
 
     @property
     def bins(self) -> int:
-        """Steps of an epoch, one of which has the example; of a block, for random allocation."""
+        """Number of steps of an epoch, one of which has the example; for random allocation, of a block."""
         if self.sampling == "random-allocation":
             return self.steps // self.most
         return round(1.0 / self.rate)
 
     @property
     def most(self) -> int:
-        """In how many steps an example is, at most."""
+        """Largest number of steps that have an example."""
         if self.sampling == "random-allocation":
             return round(self.rate * self.steps)
         return -(-self.steps // round(1.0 / self.rate))
 
     def epsilon(self, delta: float) -> Bounds:
-        """Bound the smallest epsilon from both sides."""
+        """Bound the smallest epsilon from above and below."""
         if self.sampling == "truncated-poisson":
             step = BatchSteps(self.rate, self.sigma, self.steps)
             return truncated_epsilon(step, delta, self.examples or 0, self.largest_batch or 0)
@@ -255,13 +259,13 @@ class Schedule:
         return Bounds(min(lower, upper), upper, exact=False, method=f"{how}; lower: {reached}; both bounds certified")
 
     def upper(self, delta: float) -> float:
-        """Bound the smallest epsilon from above."""
+        """Return an upper bound on the smallest epsilon."""
         if self.sampling == "truncated-poisson":
             return self.epsilon(delta).upper
         return self._upper(delta)[0]
 
     def sigma_for(self, epsilon: float, delta: float) -> float:
-        """Find a noise multiplier that is certain to give an epsilon; that of the schedule does not count."""
+        """Return a noise multiplier that certainly gives an epsilon; the ``sigma`` of the schedule is not used."""
         plain = self.change * math.sqrt(self.most) / safe_mu(epsilon, delta) * (1.0 + 3e-14)
         if self.sampling in ("fixed", "shuffled") or (self.bins == 1 and self.sampling != "truncated-poisson"):
             return math.nextafter(plain, math.inf)
@@ -289,7 +293,7 @@ class Schedule:
         if complete == 0:
             return 0.0, "none"
         sigma, times = self._independent_epochs(complete)
-        # The sum over all steps of all epochs is normal, with its mean moved by one change for each epoch.
+        # The sum over all steps of all epochs is normal. Each epoch shifts its mean by one change.
         change = self.change / math.sqrt(self.bins)
         bounds = [(gaussian_lower(change, self.sigma, complete, delta), "sum over all steps")]
         if self.bins <= MOST_BINS:
@@ -300,12 +304,12 @@ class Schedule:
         return max(bounds)
 
     def _independent_epochs(self, epochs: int) -> tuple[float, int]:
-        """Give the noise and the number of epochs that count: one epoch stands for all with the same order."""
+        """Return the noise and the number of independent epochs; epochs with the same order count as one."""
         return (self.sigma, epochs) if self.ordering == "fresh" else (self.sigma / math.sqrt(epochs), 1)
 
 
 def _least_sigma(upper: Callable[[float], float], epsilon: float, start: float) -> float:
-    """Find a noise whose bound is at most epsilon, and within ``NARROW`` of one whose bound is not."""
+    """Return a noise whose bound is at most epsilon, and within ``NARROW`` of a noise whose bound exceeds epsilon."""
 
     def excess(log_sigma: float) -> float:
         bound = upper(math.exp(log_sigma))
@@ -324,7 +328,7 @@ def _least_sigma(upper: Callable[[float], float], epsilon: float, start: float) 
         low += 0.8 * max(at_low, -2.0) - 2.0 * NARROW
         at_low = excess(low)
     while high - low > NARROW:
-        # a secant, moved to the safe side, or the middle where the bound bends
+        # a secant, moved to the safe side; the midpoint if the bound is not nearly linear
         share = at_low / (at_low - at_high) if at_low < 3.0 else 0.5
         cut = low + (high - low) * min(max(share + 0.3 * NARROW / (high - low), 0.1), 0.9)
         at_cut = excess(cut)
