@@ -71,7 +71,7 @@ def cut(lines: list[str], line_limit: int, width: int) -> list[str]:
 def fitted(
     paragraphs: Iterable[str], width: int, line_limit: int, *, first: str | None = None, indent: str = ""
 ) -> list[str]:
-    """Wrap paragraphs with a hanging indent to at most ``line_limit`` lines in total; ``first`` begins the first line."""
+    """Wrap paragraphs with a hanging indent into at most ``line_limit`` lines; ``first`` begins the first line."""
     lines: list[str] = []
     for text in filter(None, paragraphs):
         lines += wrapped(text, width, first=indent if lines else first, indent=indent)
