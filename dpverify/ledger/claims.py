@@ -74,7 +74,7 @@ class ClaimSpec:
 
     @cached_property
     def corrected_hash(self) -> str:
-        """First 16 hex digits of the SHA-256 of the record, its amendments and its regimes, as a reference needs."""
+        """First 16 hex digits of the SHA-256 of everything that references use: record, amendments and regimes."""
         texts = [
             self.text(self.record),
             *(self.text(statement) for verdict in self.verdicts for statement in verdict.beside),

@@ -126,7 +126,7 @@ class CheckResult(Record, frozen=True, kw_only=True):
 
 
 class AmendmentResult(Record, frozen=True, kw_only=True):
-    """The corrected statement and its own status."""
+    """The result of an amendment or of a regime."""
 
     formula: str | None = None
     statement: str | None = None
@@ -236,7 +236,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
 
     @property
     def loosened(self) -> list[str]:
-        """Statements whose verdict says that the bound is attained, although the smallest slack found is above 1."""
+        """Slacks above 1 (as ``form: slack``) of statements whose verdict says that the bound is attained."""
         judged = [("printed", self.tight, self.slack)]
         if self.amendment is not None:
             judged.append(("amended", self.amendment.tight, self.amendment.slack))
@@ -246,7 +246,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     def misjudged(self) -> str:
         """Why the counterexamples contradict the recorded severity; empty if they do not.
 
-        The severity must be "boundary" if all counterexamples are at a boundary, and must not be if one is not.
+        If all counterexamples are at a boundary, the severity must be "boundary". Otherwise it must not be.
         """
         placed = [example for example in self.counterexamples if example.edge is not None]
         away = [example for example in placed if not example.edge]
