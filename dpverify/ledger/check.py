@@ -98,7 +98,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
 
 
 def _names(claim: ClaimSpec) -> set[str]:
-    """Return the symbols that occur in a claim's formulas, assumptions and amendments, or in their domains."""
+    """Return the symbols in a claim's formulas (printed or amended), their domains, and the printed assumptions."""
     statements = [*claim.statements()]
     names = {name for statement in statements for name in statement.symbols}
     return names | {argument for tag in statements[0].assumes for argument in tag.arguments}
