@@ -1,4 +1,4 @@
-"""The ledger: what papers print, as checked records, and what we say of it. Nothing here computes a bound."""
+"""The ledger: checked records of the claims of papers and of our verdicts. This package computes no bounds."""
 
 from __future__ import annotations
 

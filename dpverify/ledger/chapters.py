@@ -1,7 +1,7 @@
-"""Chapters: what we tell of a paper, in words. Every number and every verdict in them is filled in from a run.
+"""Chapters: our prose about a paper. Every number and every verdict in it is filled in from a run.
 
-A passage of ``chapters.toml`` is a jinja2 template of text and calls, ``{{ why('lemma-17[ordering=once]') }}``. Here it
-is checked, not filled in; ``dpverify.report.pages.fill`` says what each function becomes.
+A passage of ``chapters.toml`` is a jinja2 template of text and calls, ``{{ why('lemma-17[ordering=once]') }}``. This
+module only checks the template; ``dpverify.report.pages.fill`` replaces the calls.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dpverify.ledger.claims import ClaimSpec, reading_problems
 from dpverify.ledger.errors import Place, SpecError, shown, suggest
 from dpverify.ledger.records import Record, Status
 
-#: What a template may call: name to what it takes besides a claim.
+#: Functions that a template may call: name to the names of the arguments after the claim.
 FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("claim", "status", "reason", "printed"), ()),
     **dict.fromkeys(("corrected", "corrected_status", "corrected_slack", "why"), ()),
@@ -25,7 +25,7 @@ FUNCTIONS: Mapping[str, tuple[str, ...]] = {
     "says": ("check",),
 }
 
-#: What some arguments must be one of.
+#: Allowed values of some arguments.
 CHOICES = {
     "counterexample": ("smallest", "practical", "interior", "largest-ratio"),
     "statement": ("printed", "corrected"),
@@ -36,7 +36,7 @@ _CONDITION = re.compile(r"(?P<corrected>corrected )?(?P<reference>\S+) (?P<statu
 
 
 class PassageCondition(NamedTuple):
-    """What a run must show for a passage to be true: the status of a claim, or that of its corrected statement."""
+    """A condition of a passage on a run: allowed statuses of a claim, or of its corrected statement."""
 
     about: str
     statuses: list[str]
@@ -44,16 +44,16 @@ class PassageCondition(NamedTuple):
 
 
 class Passage(Record, frozen=True, kw_only=True):
-    """A few paragraphs that stand or fall together."""
+    """A few paragraphs that are true under the same conditions."""
 
-    # ``lemma-17[ordering=once] proved``: what the run must show. ``proved or not refuted``: either will do. ``corrected
-    # theorem-6 proved`` is about the corrected statement.
+    # Statuses that the run must show, such as ``lemma-17[ordering=once] proved``. ``proved or not refuted`` allows
+    # both. ``corrected theorem-6 proved`` is about the corrected statement.
     rests_on: list[str] = []
-    optional: bool = False  # whether nothing is said of it where the run does not have what it needs
+    optional: bool = False  # whether the passage is silently left out if the run lacks what it needs
     text: str  # markdown, as a template
 
     def conditions(self) -> list[PassageCondition]:
-        """``rests_on``, read; raises ValueError where it cannot be."""
+        """Parse ``rests_on``; raises ValueError for an entry that is not a claim with statuses."""
         matches = [_CONDITION.fullmatch(text) for text in self.rests_on]
         if None in matches:
             text = self.rests_on[matches.index(None)]
@@ -64,7 +64,7 @@ class Passage(Record, frozen=True, kw_only=True):
 
 
 class Chapter(Record, frozen=True, kw_only=True):
-    """A chapter, at the head of the page of a part (``Theorem 6``), or of the paper's first page (``""``)."""
+    """A chapter at the top of the page of a part (``Theorem 6``), or of the paper's first page (``""``)."""
 
     title: str
     part: str = ""
@@ -72,13 +72,13 @@ class Chapter(Record, frozen=True, kw_only=True):
 
 
 class ChaptersFile(Record, frozen=True, kw_only=True):
-    """All of ``chapters.toml``."""
+    """The content of ``chapters.toml``."""
 
     chapter: list[Chapter] = []
 
 
 def reference(text: str) -> tuple[str, dict[str, str]]:
-    """Read a reference to a claim, ``lemma-17[ordering=once]``: its id, and the choices of readings that are meant."""
+    """Parse a reference to a claim, ``lemma-17[ordering=once]``, into its id and the choices of its readings."""
     match = _REFERENCE.fullmatch(text)
     pairs = [part.partition("=") for part in (match["reading"] or "").split(",") if part] if match else []
     if match is None or not all(name and choice for name, _, choice in pairs):
@@ -87,7 +87,7 @@ def reference(text: str) -> tuple[str, dict[str, str]]:
 
 
 def calls(template: str) -> list[tuple[str, list[str]]]:
-    """The functions that a template calls, with their arguments; raises ValueError if there is anything else in it."""
+    """Return the functions that a template calls, with their arguments; raises ValueError for other template code."""
     from jinja2 import Environment, TemplateSyntaxError, nodes
 
     try:
@@ -104,7 +104,7 @@ def calls(template: str) -> list[tuple[str, list[str]]]:
 
 
 def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with chapters, the first thing of each passage."""
+    """Yield the errors of chapters: at least the first error of each passage."""
     for chapter in file.chapter:
         for number, passage in enumerate(chapter.passage):
             passage_place = place.of(chapter.title).at(f"passage[{number}]")

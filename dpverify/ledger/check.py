@@ -1,4 +1,4 @@
-"""What an author wants to hear about a specs folder: everything that is wrong, and what only looks odd."""
+"""Check a specs folder for its author: report all errors, and warnings if there are no errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MAX_ERRORS = 100
 
 @dataclass(frozen=True)
 class Finding:
-    """One line for an author; an error keeps the folder from loading, a warning does not."""
+    """An error or a warning in one line. An error prevents the folder from loading; a warning does not."""
 
     level: Literal["error", "warning"]
     text: str
@@ -40,10 +40,11 @@ class Finding:
 
 
 def check_specs(directory: Path | str | None = None) -> list[Finding]:
-    """Check a specs folder; None for dpverify's own and the outside papers, and a `SpecError` if there is none.
+    """Check a specs folder; None checks dpverify's own and the outside papers.
 
-    Up to a hundred errors, in the order of the files. Where there is none, the warnings: symbols that nothing uses,
-    claims without a quote or a verdict, verdicts without a reason, files that nothing reads.
+    Return up to a hundred errors, in the order of the files. If there are no errors, return the warnings: symbols that
+    no claim uses, claims without a quote or a verdict, verdicts without a reason, and files that dpverify does not
+    read. If dpverify's own folder is missing, a `SpecError` is raised.
     """
     folder = bundled_specs() if directory is None else Path(directory)
     outside = outside_papers(Path.cwd()) if directory is None else {}
@@ -66,14 +67,14 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
 
 
 def _trivial(paper: PaperSpec, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with verdicts on statements that are true by their form."""
+    """Yield the errors of verdicts on statements that are true by their form."""
     for claim in paper.claims.values():
         for statement in claim.statements():
             yield from trivial_problems(claim, statement, place.of(claim.record.id))
 
 
 def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
-    """Yield what looks odd about a paper."""
+    """Yield the warnings about a paper."""
     claims_place, verdicts_place = (Place(shown_path(folder / name)) for name in (CLAIMS, VERDICTS))
     pinned = (folder / VERDICTS).exists()
     if not pinned:
@@ -97,7 +98,7 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
 
 
 def _names(claim: ClaimSpec) -> set[str]:
-    """Return the symbols that a claim uses: in formulas, in assumptions, in amendments, in domains of these."""
+    """Return the symbols in a claim's formulas (printed or amended), their domains, and the printed assumptions."""
     statements = [*claim.statements()]
     names = {name for statement in statements for name in statement.symbols}
     return names | {argument for tag in statements[0].assumes for argument in tag.arguments}

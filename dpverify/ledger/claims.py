@@ -1,4 +1,4 @@
-"""A claim and how it is read: its text, its readings, its statements, our verdicts."""
+"""A claim with its text, its readings, its statements and our verdicts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _SILENT: dict[str, object] = {
 
 @dataclass(frozen=True, eq=False)
 class ClaimSpec:
-    """A claim with what it needs to be read: its paper's vocabulary and our verdicts on it."""
+    """A claim with its paper's vocabulary, definitions and proofs, and our verdicts on it."""
 
     record: Claim
     paper: str
@@ -42,7 +42,7 @@ class ClaimSpec:
     file: str = ""
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, repr=False)  # the paper's claims by id
     glossary: Glossary = field(default_factory=Glossary, repr=False)  # the paper's definitions
-    edges: tuple[Compare, ...] = ()  # where nobody runs what the paper describes
+    edges: tuple[Compare, ...] = ()  # conditions on parameters that are not used in practice
     proofs: ProofBook = field(default_factory=ProofBook, repr=False)  # the paper's proofs as text
 
     @property
@@ -74,7 +74,7 @@ class ClaimSpec:
 
     @cached_property
     def corrected_hash(self) -> str:
-        """The same of the record and all its amendments: of everything that a reference to the claim may mean."""
+        """First 16 hex digits of the SHA-256 of everything that references use: record, amendments and regimes."""
         texts = [
             self.text(self.record),
             *(self.text(statement) for verdict in self.verdicts for statement in verdict.beside),
@@ -82,7 +82,10 @@ class ClaimSpec:
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
     def text(self, record: Claim | Amendment | Regime) -> str:
-        """Canonical JSON of a record, or of what a verdict puts beside it, and its symbols' domains; not the notes."""
+        """Return canonical JSON of a claim, an amendment or a regime, with its symbols' domains.
+
+        Quotations and the note on the transcription are left out.
+        """
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
         fields.pop("quotes", None)
@@ -93,26 +96,26 @@ class ClaimSpec:
         return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
     def readings(self) -> list[dict[str, str]]:
-        """Return every combination of choices, first choices (the default) first; ``[{}]`` if there are none."""
+        """Return every combination of choices, the default (all first choices) first; ``[{}]`` without readings."""
         names = [reading.name for reading in self.record.reading]
         choices = [reading.choices for reading in self.record.reading]
         return [dict(zip(names, combination, strict=True)) for combination in itertools.product(*choices)]
 
     def complete(self, reading: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Fill a reading up with defaults; raises `SpecError` if the claim has no such reading or choice."""
+        """Add the default choices to a reading; raises `SpecError` if the claim has no such reading or choice."""
         choices = dict(reading or {})
         for error in reading_problems(self.record, choices, Place(self.file, self.key, "reading")):
             raise error
         return {offered.name: choices.get(offered.name, offered.choices[0]) for offered in self.record.reading}
 
     def verdict(self, reading: Mapping[str, str] | None = None) -> Verdict | None:
-        """Our verdict that agrees with `reading` and names most of its choices; None where there is none."""
+        """Return our verdict that agrees with `reading` and names most of its choices, or None."""
         chosen = self.complete(reading)
         fitting = [verdict for verdict in self.verdicts if verdict.reading.items() <= chosen.items()]
         return max(fitting, key=lambda verdict: len(verdict.reading), default=None)
 
     def pinned(self, reading: Mapping[str, str], variant: Variant = "printed") -> Status:
-        """The status that our verdict gives to a statement; "untested" where it gives none."""
+        """Return the status that our verdict gives to a statement; "untested" if it gives none."""
         verdict = self.verdict(reading)
         judged: Verdict | Amendment | Regime | None = verdict
         if verdict is not None and variant != "printed":
@@ -120,7 +123,7 @@ class ClaimSpec:
         return "untested" if judged is None else judged.status
 
     def statement(self, reading: Mapping[str, str] | None = None, variant: Variant = "printed") -> Statement:
-        """Return what is to be judged."""
+        """Return the statement of a reading: printed, amended, or printed with the conditions of its regime."""
         chosen = self.complete(reading)
         place = Place(self.file, self.key)
         wording = printed_wording(self.record)
@@ -144,7 +147,7 @@ class ClaimSpec:
         )
 
     def statements(self) -> Iterator[Statement]:
-        """Yield what is printed, what is corrected and where what is printed holds, under every choice of readings."""
+        """Yield the printed statement, its amendment and its regime (if any), under every choice of readings."""
         for reading in self.readings():
             yield self.statement(reading)
             verdict = self.verdict(reading)
@@ -170,7 +173,7 @@ def _formulas(record: Claim | Amendment | Regime) -> Iterator[str]:
 
 
 def full_id(claim: str, paper: str) -> str:
-    """Return a claim's full id; one without a paper belongs to `paper`."""
+    """Return a claim's full id; an id without a paper belongs to `paper`."""
     return claim if ":" in claim else f"{paper}:{claim}"
 
 

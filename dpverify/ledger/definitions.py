@@ -1,4 +1,4 @@
-"""What a measured quantity is, and what a function of the paper is, as formulas; and facts of the literature."""
+"""Definitions of measured quantities and of the paper's functions as formulas, and facts of the literature."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from dpverify.ledger.vocabulary import Domain, Vocabulary
 
 
 class Definition(Record, frozen=True, kw_only=True):
-    """An equation that says what a quantity or a function of ``claims.toml`` is, with the words that justify it.
+    """An equation that defines a quantity or a function of ``claims.toml``, with a justification in words.
 
-    Letters that the formula introduces stand for every value in their domain: a bound on the quantity is a bound on
-    the formula for all of them.
+    Letters that the formula introduces range over their whole domain: a bound on the quantity is a bound on the
+    formula for all their values.
     """
 
     name: str
     at: str | None = None  # the left side of a function's equation, such as ``momentum(t)``
     formula: str
-    part: str = ""  # which of several equations of one function: ``start``, ``step``
+    part: str = ""  # tells several equations of one function apart: ``start``, ``step``
     requires: list[str] = []
     let: list[Let] = []
     letters: dict[str, Symbol] = {}
-    claims: list[str] = []  # ids of the claims that mean this by the name; all of the paper's where there are none
+    claims: list[str] = []  # ids of the claims that use this definition; all claims of the paper if empty
     reading: dict[str, str] = {}
-    argued: bool = False  # whether the words say why nothing is worse, and not only what the name means: it stays given
+    argued: bool = False  # whether the words argue that this is the worst case; proofs then name it as a premise
     where: str
     quote: str
     words: str
 
 
 class Fact(Record, frozen=True, kw_only=True):
-    """A theorem of the literature that derivations may take for granted: it is shown with its citation."""
+    """A theorem of the literature that derivations may assume. It is shown with its citation."""
 
     name: str
     citation: str
@@ -89,7 +89,7 @@ class Glossary:
     meanings: tuple[Meaning, ...] = ()
 
     def definition(self, name: str, claim: str, reading: Mapping[str, str], part: str = "") -> Meaning | None:
-        """What a claim means by a name, in a choice of its readings; None where that is not defined."""
+        """Return the definition that a claim uses for a name, under a choice of its readings, or None."""
         fitting = [
             (_weight(record), meaning)
             for meaning in self.meanings
@@ -101,12 +101,12 @@ class Glossary:
         return max(fitting, key=lambda pair: pair[0], default=(None, None))[1]
 
     def fact(self, name: str) -> Meaning | None:
-        """The fact of a name."""
+        """Return the fact with a name, or None."""
         return next((m for m in self.meanings if isinstance(m.record, Fact) and m.record.name == name), None)
 
     @cached_property
     def digest(self) -> str:
-        """What all formulas and conditions say, as text; quotes and words are left out."""
+        """All formulas, conditions and domains as text, without quotes and words."""
         prose = {"where", "quote", "words", "citation"}
         records = [msgspec.to_builtins(meaning.record) for meaning in self.meanings]
         contents = [{name: value for name, value in record.items() if name not in prose} for record in records]
@@ -115,7 +115,7 @@ class Glossary:
 
 
 def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, problems: Problems) -> Glossary:
-    """Read the definitions and facts of a paper; what is wrong with them is added to `problems`."""
+    """Read the definitions and facts of a paper, and add their errors to `problems`."""
     problems.extend(_repeated(file, place))
     records: list[Definition | Fact] = [*file.definition, *file.fact]
     return Glossary(tuple(_read(record, vocabulary, place.of(record.name), problems) for record in records))
@@ -128,7 +128,7 @@ def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, probl
         quantity, left, relation, record.formula, None, record.requires, [], record.let, printed="formula"
     )
     statement = StatementReader(wording, own_vocabulary, place, problems).read(None, place.claim, {})
-    names = sorted(statement.domains.keys() | own_vocabulary.with_domains(record.letters))  # also letters of no formula
+    names = sorted(statement.domains.keys() | own_vocabulary.with_domains(record.letters))  # also unused letters
     domains = {name: own_vocabulary.domains[name] for name in names}
     symbols = {name: own_vocabulary.symbols[name] for name in names}
     statement = replace(statement, domains=domains, symbols=symbols)
@@ -138,14 +138,14 @@ def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, probl
 
 
 def _left(record: Definition | Fact) -> tuple[str | None, str | None, Relation]:
-    """The quantity or else the formula on the left side, and the relation."""
+    """Return the quantity on the left side, the formula on the left side (one of the two is None) and the relation."""
     if isinstance(record, Fact):
         return None, record.lhs, record.relation
     return None if record.at else record.name, record.at, "="
 
 
 def _with_letters(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Vocabulary:
-    """The paper's vocabulary, and the letters that a record introduces."""
+    """Return the paper's vocabulary with the letters that a record introduces."""
     own_vocabulary = replace(vocabulary, symbols=vocabulary.symbols | record.letters, domains=dict(vocabulary.domains))
     for name, letter in record.letters.items():
         letter_place = place.at(f"letters.{name}")
@@ -162,7 +162,7 @@ def _with_letters(record: Definition | Fact, vocabulary: Vocabulary, place: Plac
 def _definition_problems(
     record: Definition, statement: Statement, paper: Vocabulary, place: Place
 ) -> Iterator[SpecError]:
-    """Yield what is wrong with the left side of a definition, and where its words are missing."""
+    """Yield the errors in the left side of a definition, and an error for each missing text."""
     if record.at is not None and record.name not in paper.functions:
         rule = f"claims.toml has no such function{suggest(record.name, paper.functions)}"
         yield place.at("name").error(shown(record.name), rule)
@@ -181,7 +181,7 @@ def _weight(record: Definition) -> tuple[bool, int]:
 
 
 def _repeated(file: DefinitionsFile, place: Place) -> Iterator[SpecError]:
-    """Yield an error where two records may be meant by one name."""
+    """Yield an error for each name that could refer to two records."""
     for first, second in itertools.combinations(file.definition, 2):
         same = (first.name, first.part, _weight(first)) == (second.name, second.part, _weight(second))
         is_disjoint = first.claims and not set(first.claims) & set(second.claims)
@@ -198,7 +198,7 @@ def _repeated(file: DefinitionsFile, place: Place) -> Iterator[SpecError]:
 
 
 def unknown_claims(file: DefinitionsFile, claims: Mapping[str, object], place: Place) -> Iterator[SpecError]:
-    """Yield an error for each id of a claim, in a definition, that the paper does not have."""
+    """Yield an error for each claim id in a definition that the paper does not have."""
     for record in file.definition:
         for i, claim in enumerate(record.claims):
             if claim not in claims:

@@ -1,4 +1,4 @@
-"""A statement as it is shown: everything that was judged, in lines that can be read back; and lists of claims."""
+"""Statements as lines of text that can be parsed again, with everything that was judged, and lists of claims."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Word = Literal["", "in words:", "with", "if", "assuming", "where", "measured:", 
 
 
 class Line(Record, frozen=True, kw_only=True):
-    """One part of a statement: the word that says which, the part as text, and, where it is a formula, as LaTeX."""
+    """One part of a statement: a word that names the part, its text, and its LaTeX if it is a formula."""
 
     word: Word = ""
     text: str
     latex: str = ""
-    about: str = ""  # what it means: of a measured quantity, or of a reading
+    about: str = ""  # the meaning of a measured quantity or of a reading
 
     def __str__(self) -> str:
         return f"{self.word} {self.text}".strip()
 
 
 def display(statement: Statement) -> list[Line]:
-    """Everything that a statement says: its sides, definitions, conditions, domains and reading, a line each."""
+    """Return the sides, definitions, conditions, domains and reading of a statement, one line each."""
     return [*_sides(statement), *_conditions(statement), *_meanings(statement)]
 
 
@@ -55,7 +55,7 @@ def _conditions(statement: Statement) -> Iterator[Line]:
 
 
 def _meanings(statement: Statement) -> Iterator[Line]:
-    """What the measured quantity is, in the paper's words, and which reading this is of those that there are."""
+    """Yield the meaning of the measured quantity and the chosen readings."""
     if statement.measured is not None and statement.quantity is not None:
         yield Line(
             word="measured:", text=statement.quantity, latex=statement.measured.latex, about=statement.measured.meaning
@@ -67,7 +67,7 @@ def _meanings(statement: Statement) -> Iterator[Line]:
 
 
 def texts(lines: Iterable[Line], word: Word) -> list[str]:
-    """The parts of a statement that come after a word, as texts."""
+    """Return the texts of the lines with a word."""
     return [line.text for line in lines if line.word == word]
 
 
@@ -76,11 +76,11 @@ class Listed(Record, frozen=True, kw_only=True):
 
     claim: str
     reading: dict[str, str]
-    status: Status  # "untested" where nothing is pinned
+    status: Status  # "untested" if no verdict is recorded
     record: Claim
-    statement: list[Line]  # what is printed, whole
+    statement: list[Line]  # the complete printed statement
     verdict: Verdict | None
-    corrected: list[Line]  # the verdict's amendment, whole
+    corrected: list[Line]  # the complete amendment of the verdict
 
 
 class Listing(Record, frozen=True, kw_only=True):
@@ -91,7 +91,7 @@ class Listing(Record, frozen=True, kw_only=True):
 
 
 def listed(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iterator[Listed]:
-    """Yield one entry per claim and choice of its readings; without its ``statements``, no formula is parsed."""
+    """Yield one entry per claim and choice of its readings. Without ``statements``, no formula is parsed."""
     for claim in claims:
         for reading in claim.readings():
             verdict = claim.verdict(reading)

@@ -1,4 +1,4 @@
-"""Errors of the ledger and of its formula language: one line each, naming where, which value and which rule."""
+"""Errors of the ledger and of its formula language. Each is one line that names the place, the value and the rule."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ MOST_CHARACTERS = 80  # characters of a value that an error repeats
 
 
 def printable(text: str, limit: int = MOST_CHARACTERS) -> str:
-    """Text on one line, cut after `limit` characters: control characters, line ends and invisible marks are escaped."""
+    """Return text on one line, cut after `limit` characters, with unprintable characters escaped."""
     beginning = text[:limit]
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in beginning)
     return escaped + ("..." if len(text) > limit else "")
 
 
 def shown(value: object) -> str:
-    """Return a TOML value as an error repeats it: scalars written out, tables and arrays named."""
+    """Return a TOML value as error messages show it: scalars in full, tables and arrays by their type."""
     if isinstance(value, str):
         return f"'{printable(value)}'"
     if isinstance(value, dict):
@@ -27,7 +27,7 @@ def shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int) and abs(value) >= 10**MOST_CHARACTERS:
-        return "a huge integer"  # int -> str has a limit of its own
+        return "a huge integer"  # Python limits the conversion of int to str
     return printable(str(value))
 
 
@@ -40,7 +40,7 @@ def suggest(word: str, allowed: Iterable[str]) -> str:
 
 
 class FormulaError(ValueError):
-    """A text that the formula language refuses; the rule comes with the piece that breaks it."""
+    """A text that the formula language refuses, with the rule that it breaks."""
 
     def __init__(self, value: str, rule: str) -> None:
         super().__init__(value, rule)
@@ -52,7 +52,7 @@ class FormulaError(ValueError):
 
 
 class SpecError(Exception):
-    """A rule that a specs folder breaks: the file as typed, claim, field such as ``requires[0]``, value and rule.
+    """A rule that a specs folder breaks: the file, the claim, the field such as ``requires[0]``, the value, the rule.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class SpecError(Exception):
 
 
 class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an except clause; it is a SpecError
-    """A claim, or a pattern of claims, that no loaded paper has.
+    """A claim or a pattern that matches no claim of the loaded papers, or an unknown paper.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class UnknownClaim(SpecError):  # noqa: N818  a name that reads well in an excep
 
 
 class Problems:
-    """Collects what breaks a rule, and raises the last when there are ``limit``; a big file could take minutes."""
+    """Collects errors, and raises the last of them when there are ``limit``, because a big file could take minutes."""
 
     def __init__(self, limit: int = 1) -> None:
         self.limit = limit
@@ -102,20 +102,20 @@ class Problems:
         return len(self.found)
 
     def append(self, error: SpecError) -> None:
-        """Add one; raises it if it is the last that fits."""
+        """Add an error, and raise it if the limit is reached."""
         self.found.append(error)
         if len(self.found) >= self.limit:
             raise error
 
     def extend(self, errors: Iterable[SpecError]) -> None:
-        """Add them one by one, making no more of them than fit."""
+        """Add errors one by one, and generate none beyond the limit."""
         for error in errors:
             self.append(error)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the specs something stands; makes errors that say so."""
+    """A place in the specs, which makes errors that name it."""
 
     file: str
     claim: str = ""
@@ -130,9 +130,9 @@ class Place:
         return replace(self, claim=claim, field="")
 
     def error(self, value: str, rule: str) -> SpecError:
-        """Make an error at this place; `value` is already in its shown form."""
+        """Make an error at this place; `value` is already the text to print."""
         return SpecError(self.file, self.claim, self.field, value, rule)
 
     def formula_error(self, error: FormulaError) -> SpecError:
-        """Turn a formula's error into one that says where the formula stands."""
+        """Turn a formula's error into an error that names the place of the formula."""
         return self.error(shown(error.value), error.rule)

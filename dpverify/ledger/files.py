@@ -1,8 +1,8 @@
-"""The files of a paper's folder: from the bytes of a TOML file to records, strictly, and a cache of the records.
+"""Read the TOML files of a paper's folder into records, strictly, and cache the records.
 
-An error names file, field, value and rule. The records of a paper are cached once all of its files were found to break
-no rule. The key of the cache is a digest of the files' content, of the code that reads and checks them, and of the
-libraries that it uses. Cached records are JSON: what is read back is data only.
+An error names file, field, value and rule. The records of a paper are cached after all of its files have passed all
+checks. The key of the cache is a digest of the files' content, of the code that reads and checks them, and of the
+versions of the libraries that it uses. Cached records are JSON, so reading them executes no code.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _FIELD = re.compile(r"Object (?P<what>contains unknown|missing required) field `
 
 
 def content(path: Path, place: Place) -> bytes | SpecError:
-    """Read a file; what is wrong with it is returned."""
+    """Return the content of a file, or the error if it cannot be read."""
     try:
         status = path.lstat()
         if not stat.S_ISREG(status.st_mode):
@@ -82,7 +82,7 @@ def content(path: Path, place: Place) -> bytes | SpecError:
 
 
 def records_in(data: bytes | SpecError, record: type[R], place: Place, problems: Problems) -> R | None:
-    """Turn the content of a file into its record; None where that cannot be, which is added to `problems`."""
+    """Turn the content of a file into its record; on an error, return None and add the error to `problems`."""
     if isinstance(data, SpecError):
         problems.append(data)
         return None
@@ -106,14 +106,14 @@ def _tables(data: bytes, place: Place) -> dict[str, Any]:
 
 
 def _kind_of_file(mode: int) -> str:
-    """Name what is there instead of a regular file."""
+    """Name the type of something that is not a regular file."""
     if stat.S_ISLNK(mode):
         return "a symbolic link"
     return "a folder" if stat.S_ISDIR(mode) else "a device, pipe or socket"
 
 
 def _decode(data: Mapping[str, Any], record: type[R], place: Place, problems: Problems) -> R | None:
-    """Turn the tables of a file into records; None if anything is wrong, which is added to `problems`."""
+    """Turn the tables of a file into its record; on errors, return None and add them to `problems`."""
     before = len(problems)
     for table, kind in _TABLES.items() if record is ClaimsFile else ():
         entries = data.get(table)
@@ -130,7 +130,7 @@ def _decode(data: Mapping[str, Any], record: type[R], place: Place, problems: Pr
 
 
 def _convert(data: object, record: type[R], place: Place, problems: Problems) -> R | None:
-    """Convert to a record, strictly: no string is taken for a number, no number for a string."""
+    """Convert data to a record without converting strings to numbers or numbers to strings."""
     try:
         return msgspec.convert(data, record, strict=True)
     except msgspec.ValidationError as error:
@@ -139,7 +139,7 @@ def _convert(data: object, record: type[R], place: Place, problems: Problems) ->
 
 
 def _explain(message: str, data: object, record: type[Record], place: Place) -> SpecError:
-    """Turn msgspec's message into one that names field, value and rule."""
+    """Turn msgspec's message into an error that names field, value and rule."""
     match = _AT.fullmatch(message)
     rule, path = (match["rule"], match["path"].removeprefix(".")) if match else (message, "")
     prefix = f"{place.field}.{path}".strip(".")
@@ -158,7 +158,7 @@ def _explain(message: str, data: object, record: type[Record], place: Place) -> 
 
 
 def _value_at(data: object, path: str) -> object:
-    """Follow a path such as ``let[0].value``; what cannot be followed ends where it is."""
+    """Return the value at a path such as ``let[0].value``; steps that do not exist are skipped."""
     for key, index in re.findall(r"([A-Za-z_]+)|\[([0-9]+)\]", path):
         if key and isinstance(data, dict):
             data = data.get(key)
@@ -185,19 +185,22 @@ _RECORDS = msgspec.json.Decoder(PaperRecords)
 
 
 def key_of(folder: str, contents: Sequence[bytes | None]) -> str:
-    """Digest of all that a paper's records follow from; ``contents``: of each of its files, None if missing."""
+    """Return a digest of everything that determines a paper's records.
+
+    ``contents`` has the content of each of its files, None for a missing file.
+    """
     parts = [part for data in contents for part in (str(data is None), data or b"")]
     return digest_of((_rules().digest, *VERSIONS, folder, *parts))
 
 
 def recall_records(folder: str, key: str) -> PaperRecords | None:
-    """Return the records that were kept; None where there are none, or they cannot be read."""
+    """Return the cached records; None if there are none or they cannot be decoded."""
     payload = recall(_kind(folder), key)
     return None if payload is None else _decoded(payload)
 
 
 def keep_records(folder: str, key: str, records: PaperRecords) -> None:
-    """Keep records of files that break no rule; those only that JSON gives back as they are."""
+    """Cache records of files without errors, if decoding their JSON returns equal records."""
     payload = msgspec.json.encode(records)
     if _decoded(payload) == records and _rules().is_older_than_process:
         keep(_kind(folder), key, payload)
@@ -211,11 +214,11 @@ def _decoded(payload: bytes) -> PaperRecords | None:
 
 
 def _kind(folder: str) -> str:
-    """Kind of a paper's records: with a digest of the folder's name, which may hold any character."""
+    """Return the cache category of a paper's records, with a digest because a folder's name may have any character."""
     return f"specs-{digest_of([folder])[:8]}"
 
 
 @cache
 def _rules() -> Snapshot:
-    """Read the code that reads records and checks them."""
+    """Return a snapshot of the code that reads and checks records."""
     return snapshot((PACKAGE, *sorted(PACKAGE.parent.glob("*.py"))))

@@ -1,9 +1,9 @@
-"""Loading a specs folder: only text is accepted, every rule is checked, and an error names file, field and rule.
+"""Load a specs folder and check every rule. The files are only text, and an error names file, field and rule.
 
-Papers that do not come with dpverify are packages that are installed, or that a pyproject.toml names. Such a package is
-named as its paper's key and holds the records in ``specs/<key>/`` beside its code. An installed package announces
-itself by an entry point of the group ``dpverify.papers``. A package in a folder is named in the list ``papers`` below
-``[tool.dpverify]`` of the nearest pyproject.toml, above the working folder, that has this table.
+An outside paper is a Python package that is installed or that a pyproject.toml names. The package has the paper's key
+as its name, and its folder has the records in ``specs/<key>/``. An installed package declares an entry point of the
+group ``dpverify.papers``. A package that is not installed is named in the list ``papers`` of the table
+``[tool.dpverify]``. This table is read from the nearest pyproject.toml that has it, in the working folder or above it.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ PROJECT = "pyproject.toml"
 
 @cache
 def outside_papers(folder: Path) -> dict[str, Path]:
-    """Folders with the records of the papers that are known in a working folder, by key.
+    """Return the folders with the records of all outside papers that are visible in a working folder, by key.
 
-    Packages that a pyproject.toml names can be imported from then on. Two with one key are refused, as Python would
-    import the code of one of them for the records of both.
+    Packages that a pyproject.toml names are made importable. Two packages with one key are refused, because Python
+    would import the code of only one of them.
     """
     folders: dict[str, Path] = {}
     for package in (*_installed(), *_of_project(folder)):
@@ -54,7 +54,7 @@ def _installed() -> Iterator[Path]:
     for point in entry_points(group=GROUP):
         try:
             with foreign_code(point.value):
-                spec = find_spec(point.value)  # imports the packages above it
+                spec = find_spec(point.value)  # imports its parent packages
         except ForeignError as error:
             raise SpecError(f"entry point {GROUP}", "", "", shown(point.value), f"it {error.reason}") from error
         if spec is None or not spec.submodule_search_locations:
@@ -78,7 +78,7 @@ def _of_project(folder: Path) -> Iterator[Path]:
 
 
 def _table(file: Path) -> list[str] | None:
-    """The papers that a pyproject.toml names; None where it says nothing of dpverify."""
+    """Return the papers that a pyproject.toml names; None if it has no table for dpverify."""
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("dpverify")
     except (OSError, ValueError) as error:
@@ -100,18 +100,18 @@ QUESTIONS = "questions.toml"
 DEFINITIONS = "definitions.toml"
 PROOFS = "proofs.toml"
 FILES = (CLAIMS, VERDICTS, DEFINITIONS, PROOFS, CHAPTERS)
-NO_PAPERS = {"proofs", "faults"}  # folders of specs that are no papers: proofs of rules, faults of the selftest
+NO_PAPERS = {"proofs", "faults"}  # folders of specs without a paper: proofs of rules, faults of the selftest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled_specs(package: Path = _PACKAGE) -> Path:
-    """Folder of dpverify's specs."""
+    """Return the folder of dpverify's specs."""
     return bundled("specs", package)
 
 
 def bundled(name: str, package: Path = _PACKAGE) -> Path:
-    """A folder that comes with dpverify: ``_name`` of a wheel, else ``name`` beside the package, or a `SpecError`."""
+    """Return a folder of dpverify's data: ``_name`` in the package (a wheel), or ``name`` next to it (a checkout)."""
     places = (package / f"_{name}", package.parent / name)
     for place in places:
         if place.is_dir():
@@ -126,13 +126,13 @@ def load_specs(directory: Path | str | None = None) -> Specs:
     Parameters
     ----------
     directory
-        It has a folder per paper, with ``claims.toml`` and perhaps ``verdicts.toml``, ``definitions.toml``,
-        ``proofs.toml`` and ``chapters.toml``. None for the specs that come with dpverify and those of outside papers.
+        A folder with one folder per paper. Each has a ``claims.toml`` and optionally ``verdicts.toml``,
+        ``definitions.toml``, ``proofs.toml`` and ``chapters.toml``. None loads dpverify's specs and outside papers.
 
     Raises
     ------
     SpecError
-        For the first rule that is broken: file, claim, field, value and rule in one line.
+        For the first broken rule. The message has file, claim, field, value and rule in one line.
 
     Examples
     --------
@@ -146,9 +146,9 @@ def load_specs(directory: Path | str | None = None) -> Specs:
 
 
 def read_specs(directory: Path, problems: Problems, outside: Mapping[str, Path] = MappingProxyType({})) -> Specs:
-    """Read a specs folder, without the papers whose claims cannot be read: what is wrong is added to `problems`.
+    """Read a specs folder, and add its errors to `problems`. Papers whose claims cannot be read are left out.
 
-    ``outside``: folders of further papers, by key.
+    ``outside`` has the folders of outside papers, by key.
     """
     papers: dict[str, PaperSpec] = {}
     unread: set[str] = set()
@@ -167,7 +167,7 @@ def read_specs(directory: Path, problems: Problems, outside: Mapping[str, Path] 
 
 
 def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
-    """Return the folders of the papers; hidden ones, Python's caches and the folders of others are none."""
+    """Return the folders of the papers, without hidden folders, Python's caches and the folders ``NO_PAPERS``."""
     place = Place(shown_path(directory))
     try:
         entries = sorted(directory.iterdir())
@@ -186,7 +186,7 @@ def _paper_folders(directory: Path, problems: Problems) -> list[Path]:
 
 
 def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
-    """Read one paper, or return None where its claims cannot be read."""
+    """Read one paper; return None if its claims cannot be read."""
     places = [Place(shown_path(folder / name)) for name in FILES]
     contents = [
         content(folder / name, place) if name == CLAIMS or _is_there(folder / name) else None
@@ -218,23 +218,23 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
 
 
 def _optional(data: bytes | SpecError | None, empty: R, place: Place, problems: Problems) -> R:
-    """Read a file that may be missing, or that cannot be read, which is added to `problems`."""
+    """Read an optional file; return `empty` if it is missing or has errors, and add the errors to `problems`."""
     return empty if data is None else records_in(data, type(empty), place, problems) or empty
 
 
 def _is_there(path: Path) -> bool:
-    """Tell whether anything has this name: a broken link too, and what may not be looked at."""
+    """Test whether a path exists; a broken link and a path without access permission exist too."""
     try:
         path.lstat()
     except FileNotFoundError:
         return False
     except OSError:
-        return True  # reading it will say why it cannot be read
+        return True  # the later attempt to read it reports the reason
     return True
 
 
 def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]:
-    """Yield what is wrong with the `uses` and `quotes` of all claims: unknown ids, and cycles."""
+    """Yield the errors in the `uses` and `quotes` of all claims: unknown ids and cycles."""
     graph = specs.uses()
     for claim in specs.claims():
         place = Place(claim.file, claim.record.id)
@@ -254,7 +254,7 @@ def _link_problems(specs: Specs, unread: Collection[str]) -> Iterator[SpecError]
 
 
 def shown_path(path: Path) -> str:
-    """Return a path as an error shows it: from the working folder if it lies below it."""
+    """Return a path for an error message: relative to the working folder if it is below it."""
     try:
         return str(path.relative_to(Path.cwd()))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Proofs of ours that are gone: a statement is pinned as proved, and no derivation proves it, or only given more."""
+"""Lost proofs: statements recorded as proved that no derivation proves any more, or only with more premises."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ import re
 from dpverify.ledger.records import HOLDS
 from dpverify.ledger.results import IMPLIED, INTERRUPTED, CheckResult, Result
 
-REFUTED = re.compile(r", (pinned )?refuted\b")  # what is said of a premise
-PROVED = HOLDS[:2]  # without what is argued in words, or not refuted
+REFUTED = re.compile(r", (pinned )?refuted\b")  # in the text of a premise
+PROVED = HOLDS[:2]  # "proved" and "proved given"
 
 
 def lost_proofs(result: Result) -> list[str]:
-    """Derivations of ours that fail, of statements pinned as proved that nothing else proves.
+    """Return our failing derivations of statements that are recorded as proved and that no other check proves.
 
-    A pin that a run does not confirm may need a larger budget. A derivation does not, so that one which fails is an
-    error of ours, as a check that breaks is. Nothing is said where another derivation of the statement was not run, or
-    where too few points were found to look at a step. A proof is lost as well where all that are left take something of
-    the literature for granted; premises that are other statements may only not have been judged in this run.
+    A recorded verdict that a run does not confirm may need a larger budget. A derivation does not depend on the budget,
+    so its failure is our error, like a check that raises. A statement is skipped if another derivation of it was not
+    run. A derivation is skipped if too few sample points were found to check one of its steps. A proof is also lost if
+    all remaining proofs assume a fact of the literature. Premises that are statements of our records do not count,
+    because this run may not have judged them.
     """
     judged = [(result.pinned, result.status, result.checks)]
     judged += [(statement.pinned, statement.status, statement.checks) for statement in result.beside]
@@ -45,6 +46,6 @@ def _fails(check: CheckResult) -> bool:
 
 
 def _granted(check: CheckResult) -> list[str]:
-    """Premises of a proof that are no statements of ours, or refuted."""
+    """Return the premises of a proof that are not statements of our records, or that are refuted."""
     ours = tuple(str(reference).removesuffix(")") for reference in check.references)
     return [premise for premise in check.given if not premise.startswith(ours) or REFUTED.search(premise)]

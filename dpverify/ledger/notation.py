@@ -1,4 +1,4 @@
-"""The table that joins the house's long names with each paper's letters; ``specs/notation.md`` is this text."""
+"""The table ``specs/notation.md``, which maps the long names of dpverify's API to the letters of each paper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ the letters those of each paper; domains are written in the paper's own names.
 
 
 def write_notation(directory: Path | str | None = None) -> Path:
-    """Write the table to ``notation.md`` of a specs folder, None for dpverify's own; `SpecError` for broken specs."""
+    """Write the table to ``notation.md`` of a specs folder, by default dpverify's own, and return its path."""
     specs = load_specs(directory)
     path = specs.directory / "notation.md"
     path.write_text(notation_markdown(specs), encoding="utf-8", newline="\n")
@@ -27,7 +27,7 @@ def write_notation(directory: Path | str | None = None) -> Path:
 
 
 def notation_markdown(specs: Specs) -> str:
-    """Markdown table of all papers' symbols: a row per API name, by the alphabet, then one per symbol without."""
+    """Return the Markdown table of all papers' symbols: a row per API name, then a row per symbol without one."""
     papers = list(specs.papers)
     rows = [("API name", *(f"{key}" for key in papers), "meaning", "domain")]
     rows.append(tuple("---" for _ in rows[0]))
@@ -57,15 +57,15 @@ def _rows(specs: Specs, papers: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _once(cells: Iterable[str]) -> str:
-    """Join what differs."""
+    """Join the different texts among some cells."""
     return "; ".join(dict.fromkeys(cells))
 
 
 def _cell(text: str) -> str:
-    """Return text that cannot leave its cell, nor mean anything to markdown: one line, its marks escaped."""
+    """Return text for a cell of a Markdown table: on one line, with special characters escaped."""
     return re.sub(r"([\\|*<`])", r"\\\1", " ".join(text.split()))
 
 
 def _math(latex: str) -> str:
-    """Return LaTeX that cannot leave its cell: one line, bars by name."""
+    """Return LaTeX for a cell of a Markdown table: on one line, with bars written as commands."""
     return " ".join(latex.split()).replace(r"\|", r"\Vert ").replace("|", r"\vert ").strip()

@@ -1,4 +1,4 @@
-"""From the records of one paper to its spec: ids, readings, statements, verdicts, each held against the rules."""
+"""Turn the records of one paper into its spec, and check its ids, readings, statements and verdicts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHOICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class PaperReader:
-    """Reads one paper; ``checked``: its records are known to break no rule, and are not checked again."""
+    """Reads one paper. With ``checked``, its records have passed the checks before and are not checked again."""
 
     def __init__(self, folder: str, places: Sequence[Place], problems: Problems, *, checked: bool = False) -> None:
         self.folder = folder
@@ -37,7 +37,7 @@ class PaperReader:
     def read(
         self, claims: ClaimsFile, verdicts: VerdictsFile, definitions: DefinitionsFile, proofs: ProofsFile
     ) -> PaperSpec:
-        """Read the paper; what is wrong with it is added to `problems`."""
+        """Read the paper, and add its errors to `problems`."""
         self.problems.extend(_paper_problems(claims.paper, self.folder, self.claims_place))
         vocabulary = read_vocabulary(claims, self.claims_place, self.problems)
         glossary = read_glossary(definitions, vocabulary, self.definitions_place, self.problems)
@@ -70,7 +70,7 @@ class PaperReader:
         return PaperSpec(claims.paper, vocabulary, specs, strict_pins=verdicts.strict_pins)
 
     def edges(self, edges: Sequence[Edge], vocabulary: Vocabulary) -> Iterator[tuple[Compare, list[Kind]]]:
-        """Parse the conditions under which nobody runs it, in the paper's symbols s and in their logarithms log_s."""
+        """Parse the conditions on unused parameters, in the paper's symbols and their logarithms ``log_<symbol>``."""
         symbols = frozenset(vocabulary.symbols)
         for i, edge in enumerate(edges):
             try:
@@ -81,7 +81,7 @@ class PaperReader:
                 self.problems.append(self.verdicts_place.at(f"edge[{i}].when").formula_error(error))
 
     def check_claim(self, spec: ClaimSpec, place: Place) -> None:
-        """Check a claim, and its verdicts if its own text breaks no rule."""
+        """Check a claim, and check its verdicts if the claim has no errors."""
         self.problems.extend(_record_problems(spec.record, place))
         before = len(self.problems)
         reader = StatementReader(printed_wording(spec.record), spec.vocabulary, place, self.problems)
@@ -121,7 +121,7 @@ def _edges_of(kind: Kind, edges: Iterable[tuple[Compare, list[Kind]]]) -> tuple[
 
 
 def _paper_problems(info: PaperInfo, folder: str, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with a paper's key."""
+    """Yield the errors in a paper's key."""
     key_place = place.at("paper.key")
     if not _KEY.fullmatch(info.key):
         yield key_place.error(shown(info.key), "a key is a small letter, then small letters, digits and underscores")
@@ -130,7 +130,7 @@ def _paper_problems(info: PaperInfo, folder: str, place: Place) -> Iterator[Spec
 
 
 def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with a claim's id and readings."""
+    """Yield the errors in a claim's id, witnesses and readings."""
     if not _ID.fullmatch(record.id):
         rule = "an id is kind-number-slug in small letters, digits and dots, such as lemma-12 or theorem-4-dp"
         yield place.at("id").error(shown(record.id), rule)
@@ -155,7 +155,7 @@ def _record_problems(record: Claim, place: Place) -> Iterator[SpecError]:
 
 
 def _divisor_problems(record: Claim, statement: Statement, place: Place) -> Iterator[SpecError]:
-    """Yield each expression that a record names as a divisor of the printed side, and by which nothing is divided."""
+    """Yield an error for each recorded divisor that does not divide the printed side, or whose relation is not <=."""
     nodes = () if statement.rhs is None else walk(statement.rhs)
     divisors = [node.right for node in nodes if isinstance(node, Bin) and node.op == "/"]
     zeros = statement.requires[len(record.requires) :]  # the last conditions say that the divisors are not 0
@@ -166,7 +166,7 @@ def _divisor_problems(record: Claim, statement: Statement, place: Place) -> Iter
 
 
 def _tied_verdicts(spec: ClaimSpec, place: Place) -> Iterator[SpecError]:
-    """Yield an error if two verdicts fit the same choices and neither says more than the other."""
+    """Yield an error if two verdicts fit the same choices and name equally many of them."""
     if math.prod(len(reading.choices) for reading in spec.record.reading) > MAX_READINGS:
         return
     for reading in spec.readings():

@@ -1,4 +1,4 @@
-"""From a statement's text, printed or amended, to the statement: every formula parsed, every name looked up."""
+"""Parse the text of a statement, printed or amended, and look up all of its names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpverify.ledger.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of a statement. `own` names what an amendment gives itself, one field at least."""
+    """The text of a statement. `own` names the fields that an amendment replaces; it is empty for a printed text."""
 
     quantity: str | None
     lhs: str | None
@@ -28,7 +28,7 @@ class Wording:
     assumes: list[str]
     let: list[Let]
     own: frozenset[str] = frozenset()
-    printed: str = "printed"  # the field in which the formula stands, where it is not an amendment's
+    printed: str = "printed"  # the field with the formula, if the statement is not an amendment
 
     def field(self, name: str) -> str:
         """Return a field's name as its author wrote it: ``printed``, ``amendment.requires[0]``."""
@@ -47,9 +47,9 @@ def printed_wording(claim: Claim) -> Wording:
 
 
 def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
-    """Return the text of a claim as amended: what the amendment leaves out is the claim's.
+    """Return the text of a claim as amended. Fields that the amendment leaves out are those of the claim.
 
-    It may leave out both formula and words where it changes something else.
+    An amendment may leave out both formula and words if it changes another field.
     """
     changed = frozenset(
         name for name in ("relation", "requires", "assumes", "let") if getattr(amendment, name) is not None
@@ -76,13 +76,13 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
 
 
 def held_wording(claim: Claim, regime: Regime) -> Wording:
-    """Return the text of a claim as printed, under more conditions."""
+    """Return the text of a claim as printed, with the additional conditions of a regime."""
     printed = printed_wording(claim)
     return replace(printed, requires=[*printed.requires, *regime.requires])
 
 
 def shape_problems(wording: Wording, place: Place) -> Iterator[SpecError]:
-    """Yield missing and extra fields: a formula needs a relation and a left side, a statement in words has neither."""
+    """Yield errors for missing and extra fields: only a formula has a relation and a left side, and it needs both."""
 
     def wrong(field: str, value: str, rule: str) -> SpecError:
         return place.at(wording.field(field)).error(value, rule)
@@ -118,7 +118,10 @@ class StatementReader:
         self.problems = problems
 
     def read(self, claim: Claim | None, key: str, reading: dict[str, str]) -> Statement:
-        """Read the statement, without what does not parse: that is added to `problems`; None is for no claim's."""
+        """Return the statement without the parts that do not parse; their errors are added to `problems`.
+
+        `claim` is None for a statement that does not belong to a claim, such as a definition.
+        """
         wording = self.wording
         vocabulary = self.vocabulary
         self.problems.extend(shape_problems(wording, self.place))
@@ -160,7 +163,7 @@ class StatementReader:
         )
 
     def check_size(self, let: Iterable[tuple[str, Formula]], sides: Iterable[Formula]) -> None:
-        """Refuse powers of powers that are put together by definitions."""
+        """Add an error if exact values become too large after the definitions are substituted."""
         sizes: dict[str, tuple[float, float]] = {}
         for name, value in let:
             sizes[name] = bits(value, sizes), log2_of(value, sizes)
@@ -169,7 +172,7 @@ class StatementReader:
             self.problems.append(self.place.at(self.wording.field("let")).error("", rule))
 
     def part(self, field: str, parse: Callable[[str], T], text: str | None) -> T | None:
-        """Parse one text, or keep why it does not parse."""
+        """Parse one text; on an error, return None and add the error to `problems`."""
         if text is None:
             return None
         try:
@@ -179,12 +182,12 @@ class StatementReader:
             return None
 
     def parts(self, field: str, parse: Callable[[str], T], texts: Iterable[str]) -> tuple[T, ...]:
-        """Parse a list of texts; those that do not parse are left out."""
+        """Parse a list of texts. Texts that do not parse are left out."""
         parsed = [self.part(f"{field}[{i}]", parse, text) for i, text in enumerate(texts)]
         return tuple(part for part in parsed if part is not None)
 
     def definitions(self) -> tuple[tuple[str, Formula], ...]:
-        """Parse the definitions and put them in order."""
+        """Parse the definitions and sort them so that each uses only earlier ones."""
         values: dict[str, Formula] = {}
         for i, let in enumerate(self.wording.let):
             value = self.part(f"let[{i}].value", self.vocabulary.formula, let.value)
@@ -201,13 +204,13 @@ class StatementReader:
         return tuple((name, values[name]) for name in TopologicalSorter(graph).static_order())
 
     def refusal(self, symbol: str, solved: Mapping[str, Formula]) -> str:
-        """Return the rule that the symbol of a definition breaks, or nothing."""
+        """Return the rule that the symbol of a definition breaks, or an empty text."""
         if symbol not in self.vocabulary.symbols:
             return f"unknown symbol{suggest(symbol, self.vocabulary.symbols)}"
         return "a symbol is solved for once, this one twice" if symbol in solved else ""
 
     def hidden(self, claim: Claim | None) -> frozenset[str]:
-        """Look up the letters on which the constant of an order may depend."""
+        """Look up the letters on which the constant of an O or O~ may depend."""
         hides = claim.hides if claim else []
         for name in hides:
             if name not in self.vocabulary.symbols:
@@ -227,11 +230,11 @@ class StatementReader:
 
 
 def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    """Find a cycle in a graph of node -> the nodes it uses, smallest name first; empty if there is none."""
+    """Return a cycle in a graph of node -> the nodes it uses, smallest name first; empty if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        cycle = error.args[1][:0:-1]  # graphlib lists it the other way round, with the first node twice
+        cycle = error.args[1][:0:-1]  # graphlib lists it in reverse, with the first node twice
         start = cycle.index(min(cycle))
         return tuple(cycle[start:] + cycle[:start])
     return ()

@@ -1,4 +1,4 @@
-"""What a paper prints, as typed records of text, and apart from it what we say of a claim, in :class:`Verdict`."""
+"""Typed records of the text of a paper, and separately our judgement of a claim, in :class:`Verdict`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Kind = Literal[
     "run-time",
     "utility-rate",
     "algorithm",
-    "note",  # of ours, on what the paper does not say: whoever runs it has to know it
+    "note",  # our note on something that the paper does not say and that its users have to know
     "tool",
 ]
 Relation = Literal["<=", ">=", "=", "<", ">", "O", "O~"]
@@ -59,11 +59,11 @@ SHOWN: tuple[Status, ...] = HOLDS[:3]
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of all records: immutable, and an unknown field is an error."""
+    """Base class of all records. A record is immutable, and an unknown field is an error."""
 
 
 def encode(record: Record) -> bytes:
-    """Encode a record as JSON, indented, one trailing newline."""
+    """Encode a record as indented JSON with one trailing newline."""
     return msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
 
 
@@ -82,7 +82,7 @@ Role = Literal["epsilon", "delta", "rate", "sigma", "steps", "examples", "dimens
 
 
 class Symbol(Record, frozen=True, kw_only=True):
-    """A letter of the paper: how it is set, where it lives, what it means, and its long name in our API."""
+    """A letter of the paper: its LaTeX, its domain, its meaning, and its long name in our API."""
 
     latex: str
     domain: str
@@ -107,7 +107,7 @@ class Quantity(Record, frozen=True, kw_only=True):
 
 
 class AssumptionRecord(Record, frozen=True, kw_only=True):
-    """A condition that a paper's claims may name by a tag, beside the tags that every paper may use."""
+    """A condition that a paper's claims may name by a tag, in addition to the tags that every paper may use."""
 
     meaning: str
     arguments: int = 0  # how many symbols it names
@@ -129,22 +129,22 @@ class Reading(Record, frozen=True, kw_only=True):
 
 
 class Quotation(Record, frozen=True, kw_only=True):
-    """What a claim says of a claim of another recorded paper, and how the two formulas compare."""
+    """A claim's statement about a claim of another paper, and how the two formulas compare."""
 
     claim: str  # the quoted claim by its full id, or a work that is not recorded: "Song et al. (2021)"
     side: Literal["printed", "lhs"] = "printed"  # of the quoted claim
     formula: str | None = (
-        None  # what is said to be printed there, if not the printed side of this claim; empty if in words
+        None  # the formula that the other paper is said to print; None: printed side of this claim; empty: in words
     )
     requires: list[str] = []  # conditions of the comparison
-    letters: dict[str, str] = {}  # letters of this paper that have another name in the quoted one
-    compared: RelationToDerived | None = None  # the comparison, as recorded; None if one of the two is in words
-    says: str  # what this claim says of the other paper, in one sentence
-    remark: str = ""  # our sentence on it, if the verdict's reason does not say it
+    letters: dict[str, str] = {}  # letters of this paper that have another name in the quoted paper
+    compared: RelationToDerived | None = None  # the recorded comparison; None if one of the two is in words
+    says: str  # what this claim says about the other paper, in one sentence
+    remark: str = ""  # our remark on it, if the verdict's reason does not contain it
 
 
 class Claim(Record, frozen=True, kw_only=True):
-    """One statement of the paper, verbatim and as a formula (or in words, where there is no formula)."""
+    """One statement of the paper, verbatim and as a formula (or in words if there is no formula)."""
 
     id: str
     where: str
@@ -158,14 +158,14 @@ class Claim(Record, frozen=True, kw_only=True):
     hides: list[str] = []
     statement: str | None = None
     requires: list[str] = []
-    # Divisors of the printed side that are at least 0: where one is 0, that side is infinite, and nothing is claimed.
+    # Divisors of the printed side that are at least 0. If one is 0, that side is infinite, and nothing is claimed.
     divisors: list[str] = []
     assumes: list[str] = []
     let: list[Let] = []
     reading: list[Reading] = []
     uses: list[str] = []
     quotes: list[Quotation] = []
-    # The mechanisms for which its formulas are, if the claim is about all mechanisms: it is judged on these only.
+    # If the claim is about all mechanisms: the mechanisms that its formulas describe. It is judged on these only.
     witnesses: list[str] = []
     transcription: str = ""
 
@@ -182,7 +182,7 @@ class ClaimsFile(Record, frozen=True, kw_only=True):
 
 
 class Amendment(Record, frozen=True, kw_only=True):
-    """A corrected statement, in the form of the claim that it replaces and judged by the same checks."""
+    """A corrected statement with the fields of the claim that it replaces, judged by the same checks."""
 
     formula: str | None = None
     statement: str | None = None
@@ -192,13 +192,13 @@ class Amendment(Record, frozen=True, kw_only=True):
     let: list[Let] | None = None
     status: Status = "untested"
     tight: bool = False  # as in Verdict
-    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
-    only_restates: bool = False  # whether a condition says what is claimed: then it says where that holds, and no more
+    corrects: bool = True  # false if it is only a general bound, because no correction is known
+    only_restates: bool = False  # whether a condition is equivalent to the claimed inequality, so nothing is corrected
     why: str
 
 
 class Regime(Record, frozen=True, kw_only=True):
-    """Where a refuted claim holds as it is printed: conditions besides its own, judged like an amendment."""
+    """Additional conditions under which a refuted claim holds as printed, judged like an amendment."""
 
     requires: list[str]
     status: Status = "untested"
@@ -206,35 +206,38 @@ class Regime(Record, frozen=True, kw_only=True):
 
 
 class Verdict(Record, frozen=True, kw_only=True):
-    """What we say of a claim, for one choice of its readings (all of them where ``reading`` is empty)."""
+    """Our judgement of a claim, for one choice of its readings (for all readings if ``reading`` is empty)."""
 
     claim: str
     reading: dict[str, str] = {}
     status: Status
-    severity: Severity | None = None  # what falls, where the claim is refuted
-    tight: bool = False  # whether the printed side is reached: a search that no longer finds so is not what it was
+    severity: Severity | None = None  # the consequence, if the claim is refuted
+    tight: bool = False  # whether the bound is attained; a search that no longer finds this has become weaker
     reason: str = ""
     findings: list[str] = []
-    reported: str = ""  # who reported the error before, and where
-    holds: Regime | None = None  # it can stand beside an amendment that says something else
+    reported: str = ""  # who reported the error before us, and where
+    holds: Regime | None = None  # possible together with an amendment that states something else
     amendment: Amendment | None = None
 
     @property
     def beside(self) -> list[Amendment | Regime]:
-        """What it says beside the printed statement."""
+        """The amendment and the regime, if they exist."""
         return [statement for statement in (self.amendment, self.holds) if statement is not None]
 
 
 class Edge(Record, frozen=True, kw_only=True):
-    """Where nobody runs what a paper describes; a refuted claim that holds everywhere else fails at a boundary."""
+    """A condition on parameters that are not used in practice.
+
+    A refuted claim that holds at all other parameters has the severity "boundary".
+    """
 
     when: str
-    kinds: list[Kind] = []  # the claims to which it is one; all where there are none
+    kinds: list[Kind] = []  # kinds of claims to which it applies; all kinds if empty
 
 
 class VerdictsFile(Record, frozen=True, kw_only=True):
     """``specs/<paper>/verdicts.toml``."""
 
-    strict_pins: bool = False  # whether a claim that is refuted, inconclusive or untested without a pin fails a run
+    strict_pins: bool = False  # whether a refuted, inconclusive or untested claim without a verdict here fails a run
     edge: list[Edge] = []
     verdict: list[Verdict] = []

@@ -1,4 +1,4 @@
-"""What a run found, as typed records. A report needs nothing else."""
+"""Typed records of the results of a run. They contain everything that a report needs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dpverify.shown import ShownAsTable
 
 Method = Literal["derivation", "exhaustive", "exact-law", "search", "monte-carlo", "measurement"]
 StepStatus = Literal["proved", "checked", "undecided", "fails"]
-INTERRUPTED: Final = "interrupted before it was decided"  # the message of a check that was
-IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")  # of a statement that follows from what is derived
+INTERRUPTED: Final = "interrupted before it was decided"  # the message of an interrupted check
+IMPLIED: Final[tuple[RelationToDerived, ...]] = ("equal", "weaker")  # if the statement follows from the derived one
 
 
 class Number(Record, frozen=True, kw_only=True):
-    """A number of a report: exact where it is exact, and always a float (infinities and NaN as strings)."""
+    """A number of a report: always a float (infinities and NaN as strings), and an exact value if one is known."""
 
     exact: str | None = None
     float: builtins.float | str  # msgspec reads annotations inside the class, where the bare name is this field
@@ -29,16 +29,16 @@ class Number(Record, frozen=True, kw_only=True):
 class Counterexample(Record, frozen=True, kw_only=True):
     """A point at which a statement is false, with both sides."""
 
-    kind: Literal["smallest", "practical", "interior", "largest-ratio"]  # practical: at a size that somebody runs
+    kind: Literal["smallest", "practical", "interior", "largest-ratio"]  # practical: at sizes in common use
     parameters: dict[str, Number]
     lhs: Number
     rhs: Number
     note: str = ""
-    edge: str | None = None  # the boundary at which it lies; "" for none, None where the letters do not tell
+    edge: str | None = None  # the condition `Edge.when` that it satisfies; "" if none; None if none can be decided
 
 
 class StepResult(Record, frozen=True, kw_only=True):
-    """One step of a derivation, as judged."""
+    """One step of a derivation with its verdict."""
 
     expression: str
     latex: str
@@ -52,7 +52,7 @@ class StepResult(Record, frozen=True, kw_only=True):
 
 
 class DerivationResult(Record, frozen=True, kw_only=True):
-    """A chain of steps: ours (``ours``) or the paper's own (``paper``)."""
+    """A chain of steps: our derivation (``ours``) or the paper's (``paper``)."""
 
     name: str
     whose: Literal["ours", "paper"]
@@ -62,7 +62,7 @@ class DerivationResult(Record, frozen=True, kw_only=True):
 
 
 class ControlResult(Record, frozen=True, kw_only=True):
-    """A planted fault, or a true neighbour, and whether the check refuted it."""
+    """A planted fault, or a similar true statement, and whether the check refuted it."""
 
     name: str
     fault: str  # what is changed
@@ -71,11 +71,11 @@ class ControlResult(Record, frozen=True, kw_only=True):
     statistic: str = ""
 
 
-REACHED = 0.01  # how near a printed side has to come to what it bounds, to be called reached
+REACHED = 0.01  # relative distance up to which a printed bound counts as attained
 
 
 class Slack(Record, frozen=True, kw_only=True):
-    """Printed divided by exact: the smallest found and a typical value."""
+    """The ratio of the printed bound to the exact value: the smallest found and a typical value."""
 
     min: Number
     typical: Number
@@ -86,7 +86,7 @@ def _above_1(slack: Slack) -> bool:
 
 
 class Vacuous(Record, frozen=True, kw_only=True):
-    """Whether a bound says less than the trivial one, over which grid, and from where on it says more."""
+    """Whether a bound is weaker than the trivial bound on a grid, and from which parameters on it is stronger."""
 
     value: bool
     grid: str
@@ -94,7 +94,7 @@ class Vacuous(Record, frozen=True, kw_only=True):
 
 
 class CheckResult(Record, frozen=True, kw_only=True):
-    """What one check found about one statement."""
+    """The result of one check of one statement."""
 
     name: str
     method: Method
@@ -106,12 +106,12 @@ class CheckResult(Record, frozen=True, kw_only=True):
     detects: str = ""
     statistic: str = ""
     region: str = ""
-    window: str = ""  # of a search: how far its points reached, and what it did not evaluate
+    window: str = ""  # of a search: the range of its points, and what it did not evaluate
     leaves_out: str = ""
-    given: list[str] = []  # premises that nothing proves; what rests on any is "proved given" these
-    definitions: list[str] = []  # what a proof takes from the records of definitions
+    given: list[str] = []  # unproved premises; a proof with such premises is "proved given" them
+    definitions: list[str] = []  # definitions that a proof uses
     references: list[Reference] = []  # the statements among the premises, proved or not
-    by_certificate: bool = False  # taken from the recorded run, after a look at what shows it
+    by_certificate: bool = False  # taken from the recorded run, whose proof or counterexamples were checked again
     seconds: float = 0.0
     kernel_disagrees: bool = False
     error: str = ""
@@ -121,50 +121,50 @@ class CheckResult(Record, frozen=True, kw_only=True):
     derivation: DerivationResult | None = None
     relation_to_derived: RelationToDerived | None = None
     controls: list[ControlResult] = []
-    true_neighbours: list[ControlResult] = []  # of a check that refutes: what it must not refute
+    true_neighbours: list[ControlResult] = []  # true statements that a refuting check must not refute
     figures: dict[str, dict[str, list[float]]] = {}
 
 
 class AmendmentResult(Record, frozen=True, kw_only=True):
-    """The corrected statement and its own status."""
+    """The result of an amendment or of a regime."""
 
     formula: str | None = None
     statement: str | None = None
     latex: str = ""
     requires: list[str] = []
-    display: list[Line] = []  # the whole statement, as it is shown
+    display: list[Line] = []  # the complete statement in lines
     status: Status
     given: list[str] = []
     definitions: list[str] = []
     pinned: Status = "untested"
     tight: bool = False
-    holds_for: list[str] = []  # conditions under which what is printed holds, where it says no more than these
-    corrects: bool = True  # false where it is what holds of anything of the kind: nothing better is known
-    only_restates: bool = False  # whether the conditions ``holds_for`` say what is claimed: it is no correction
+    holds_for: list[str] = []  # conditions under which the printed statement holds, if the amendment only adds these
+    corrects: bool = True  # false if it is only a general bound, because no correction is known
+    only_restates: bool = False  # whether ``holds_for`` is equivalent to the claimed inequality: it corrects nothing
     why: str
     slack: Slack | None = None
     checks: list[CheckResult] = []
 
 
 class Disagreement(Record, frozen=True, kw_only=True):
-    """Two of our sources that differ about one form of a claim: which, in what, where, and by how much."""
+    """A contradiction between two of our sources about one variant of a claim."""
 
     form: Literal["printed", "amended", "held"]
-    checks: list[str]  # names: of a kernel's check, or of the proofs and the refutations
+    checks: list[str]  # the check that compares two kernels, or the contradicting proofs and refutations
     what: str  # the statistic with its place, size and p-value, or the two verdicts with the counterexample
     where: str = ""  # the region or the parameters of the check
     n: int = 0  # replications
-    alpha: float = 0.0  # chance of a false alarm of the check
+    alpha: float = 0.0  # upper bound on the false-alarm probability of the check
 
     @property
     def text(self) -> str:
-        """All of it in one line."""
+        """The disagreement in one line."""
         size = f"n = {self.n}, alpha = {self.alpha:.2g}" if self.n and self.alpha else ""
         return "; ".join(filter(None, [f"{self.form}, {', '.join(self.checks)}: {self.what}", self.where, size]))
 
 
 class Result(ShownAsTable, Record, frozen=True, kw_only=True):
-    """One claim under one choice of its readings.
+    """The result of one claim under one choice of its readings.
 
     Examples
     --------
@@ -181,17 +181,17 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     claim: str
     reading: dict[str, str]
     status: Status
-    witnesses: list[str] = []  # mechanisms on which a claim about all mechanisms was judged; no others were
+    witnesses: list[str] = []  # the only mechanisms on which a claim about all mechanisms was judged
     given: list[str] = []
     definitions: list[str] = []
     reason: str
     pinned: Status
-    unpinned: bool = False  # whether it is refuted, inconclusive or untested, and no verdict of ours says so
-    severity: Severity | None = None  # what falls, as pinned
-    tight: bool = False  # whether our verdict says that the printed side is reached
+    unpinned: bool = False  # whether it is refuted, inconclusive or untested without a recorded verdict
+    severity: Severity | None = None  # the severity of the recorded verdict
+    tight: bool = False  # whether the recorded verdict says that the bound is attained
     contradicts: bool
     sources_disagree: bool
-    disagreements: list[Disagreement] = []  # how they do
+    disagreements: list[Disagreement] = []  # the details of ``sources_disagree``
     record_hash: str
     evidence_hash: str
     kind: str
@@ -199,9 +199,9 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     quote: str
     printed: str
     latex: str
-    display: list[Line] = []  # the whole statement, as it is shown
+    display: list[Line] = []  # the complete statement in lines
     findings: list[str] = []
-    reported: str = ""  # who reported the error before, and where
+    reported: str = ""  # who reported the error before us, and where
     derivation: list[DerivationResult] = []
     relation_to_derived: RelationToDerived | None = None
     region: str = ""
@@ -209,10 +209,10 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
     vacuous: Vacuous | None = None
     counterexamples: list[Counterexample] = []
     amendment: AmendmentResult | None = None
-    holds: AmendmentResult | None = None  # what is printed, under the conditions ``holds_for``
+    holds: AmendmentResult | None = None  # the printed statement under the conditions ``holds_for``
     checks: list[CheckResult] = []
     figures: dict[str, dict[str, list[float]]] = {}
-    earlier: int = 0  # number, from 1, of the earlier run that judged it, in the manifest's list; 0: this run judged it
+    earlier: int = 0  # number, from 1, of the run in ``RunInfo.earlier`` that judged it; 0: this run judged it
 
     @property
     def is_unreached(self) -> bool:
@@ -221,22 +221,22 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
 
     @property
     def is_note(self) -> bool:
-        """Whether it is about a note of ours on what the paper does not say, and not about a claim of the paper."""
+        """Whether it is about one of our notes and not about a claim of the paper."""
         return self.kind == "note"
 
     @property
     def beside(self) -> list[AmendmentResult]:
-        """What is said beside the printed statement: its amendment and where it holds, those that are there."""
+        """The results of the amendment and of the regime, if they exist."""
         return [statement for statement in (self.amendment, self.holds) if statement is not None]
 
     @property
     def all_checks(self) -> list[CheckResult]:
-        """The checks of the printed statement, of its amendment and of where it holds."""
+        """The checks of the printed statement, of its amendment and of its regime."""
         return [*self.checks, *(check for statement in self.beside for check in statement.checks)]
 
     @property
     def loosened(self) -> list[str]:
-        """Slacks above 1 of statements whose verdict says that their printed side is reached."""
+        """Slacks above 1 (as ``form: slack``) of statements whose verdict says that the bound is attained."""
         judged = [("printed", self.tight, self.slack)]
         if self.amendment is not None:
             judged.append(("amended", self.amendment.tight, self.amendment.slack))
@@ -244,7 +244,10 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
 
     @property
     def misjudged(self) -> str:
-        """How the counterexamples speak against what is said to fall: only at a boundary, or not; else empty."""
+        """Why the counterexamples contradict the recorded severity; empty if they do not.
+
+        If all counterexamples are at a boundary, the severity must be "boundary". Otherwise it must not be.
+        """
         placed = [example for example in self.counterexamples if example.edge is not None]
         away = [example for example in placed if not example.edge]
         if self.status == "refuted" and self.severity == "boundary" and away:
@@ -256,7 +259,7 @@ class Result(ShownAsTable, Record, frozen=True, kw_only=True):
 
     @property
     def missed_faults(self) -> list[str]:
-        """Planted faults that a check should have seen and did not, each as ``check: fault``."""
+        """Planted faults that a check should have refuted and did not, each as ``check: fault``."""
         pairs = ((check.name, control) for check in self.all_checks for control in check.controls)
         return [f"{check}: {control.name} ({control.fault})" for check, control in pairs if not control.refuted]
 
@@ -273,23 +276,23 @@ class RunInfo(Record, frozen=True, kw_only=True):
     interrupted: bool = False
     false_alarm: float = 0.0
     from_store: int = 0  # checks that an earlier run on this machine had decided, under the same evidence hash and seed
-    stale_in_store: int = 0  # checks that were there, but of another record, other code or other versions
-    earlier: list[RunInfo] = []  # runs of which some verdicts stand: nothing that they rest on has changed since
+    stale_in_store: int = 0  # stored checks that were not used because the record, the code or a version has changed
+    earlier: list[RunInfo] = []  # earlier runs with verdicts that are still valid and were not judged again
 
     @property
     def seed_words(self) -> str:
-        """The seed, and whether it is the one that is drawn from the commit."""
+        """The seed, with a remark if it was derived from the commit."""
         return f"{self.seed}{', drawn from the commit' if self.seed == seed_of(self.commit) else ''}"
 
 
 def seed_of(commit: str) -> int | None:
-    """The seed that is drawn from a commit: its first eight hexadecimal digits; None where there is no commit."""
+    """Return the seed of a commit, its first eight hexadecimal digits; None if there is no commit."""
     digits = commit[:8]
     return int(digits, 16) if len(digits) == 8 and set(digits) <= set("0123456789abcdef") else None
 
 
 class Run(ShownAsTable, Record, frozen=True, kw_only=True):
-    """A whole run: ``reports/data/*.json``.
+    """The results of a run: the content of ``reports/data/*.json``.
 
     Examples
     --------
@@ -308,7 +311,7 @@ class Run(ShownAsTable, Record, frozen=True, kw_only=True):
 
     @property
     def earlier_words(self) -> list[str]:
-        """How many verdicts of each earlier run stand, with the commit and the seed that they are from."""
+        """The number of verdicts that are taken from each earlier run, with its commit and its seed."""
         counts = Counter(result.earlier for result in self.results)
         total = len(self.results)
         return [
@@ -319,5 +322,5 @@ class Run(ShownAsTable, Record, frozen=True, kw_only=True):
 
 
 def decode(data: bytes) -> Run:
-    """Decode a run; raises ``msgspec.ValidationError`` where the JSON is not one."""
+    """Decode a run; raises ``msgspec.ValidationError`` if the JSON is not a run."""
     return msgspec.json.decode(data, type=Run)

@@ -1,4 +1,4 @@
-"""What has been loaded: papers, their claims, and how to pick some of them."""
+"""Loaded papers with their claims, and the selection of claims."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ OUTSIDE = " (for your own paper, work below the folder of its pyproject.toml, in
 
 @dataclass(frozen=True, eq=False)
 class PaperSpec:
-    """A paper: its vocabulary, its claims in the order of the file, by id without the paper, and what we tell of it."""
+    """A paper: its vocabulary, its claims by id (without the paper, in the order of the file), and our chapters."""
 
     info: PaperInfo
     vocabulary: Vocabulary
     claims: dict[str, ClaimSpec]
     chapters: tuple[Chapter, ...] = ()
-    strict_pins: bool = False  # whether a claim that is refuted, inconclusive or untested without a pin fails a run
+    strict_pins: bool = False  # whether a refuted, inconclusive or untested claim without a verdict fails a run
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Specs:
     papers: dict[str, PaperSpec]
 
     def claims(self, paper: str | None = None) -> Iterator[ClaimSpec]:
-        """Yield the claims of one paper, or of all; raises `UnknownClaim` for a paper that is not there."""
+        """Yield the claims of one paper or of all papers; raises `UnknownClaim` for an unknown paper."""
         if paper is not None and paper not in self.papers:
             rule = f"unknown paper{suggest(paper, self.papers)}; known papers are {', '.join(self.papers)}{OUTSIDE}"
             raise UnknownClaim(str(self.directory), "", "paper", shown(paper), rule)
@@ -52,7 +52,10 @@ class Specs:
         return self.papers[paper].claims[name]
 
     def select(self, patterns: Sequence[str] = (), paper: str | None = None) -> list[ClaimSpec]:
-        """Pick claims, in file order, by full id, id that one paper has, or glob over both; all if none is given."""
+        """Return the claims that match some patterns, in file order; all claims if there are no patterns.
+
+        A pattern is a full id, an id without the paper that only one paper has, or a glob for either form.
+        """
         candidates = list(self.claims(paper))
         if not patterns:
             return candidates
@@ -71,11 +74,11 @@ class Specs:
         return [c for c in candidates if c.key in picked]
 
     def uses(self) -> dict[str, tuple[str, ...]]:
-        """Return the graph of what rests on what: full id -> full ids of the claims used."""
+        """Return the graph of uses: full id of a claim -> full ids of the claims that it uses."""
         return {claim.key: claim.uses for claim in self.claims()}
 
     def _unknown(self, pattern: str, paper: str | None) -> UnknownClaim:
-        """Make the error for a claim that is not there."""
+        """Make the error for a claim that does not exist."""
         names = [name for claim in self.claims(paper) for name in (claim.key, claim.record.id)]
         prefix = pattern.partition(":")[0]
         unread = f"; no paper {prefix} is known here{OUTSIDE}" if ":" in pattern and prefix not in self.papers else ""
@@ -85,13 +88,13 @@ class Specs:
 
 @dataclass(frozen=True)
 class ComparedQuotation:
-    """A statement about another paper, with both formulas in the letters of the paper that makes it."""
+    """A statement about another paper, with both formulas in the letters of the quoting paper."""
 
     claim: ClaimSpec
     quoted: ClaimSpec
     quotation: Quotation
-    attributed: Formula | None  # what the claim says that the other paper prints
-    printed: Formula | None  # what the other paper prints
+    attributed: Formula | None  # the formula that the other paper prints according to the claim
+    printed: Formula | None  # the formula that the other paper prints
     relation: RelationToDerived | None  # None if one of the two is in words
 
 

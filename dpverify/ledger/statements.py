@@ -29,7 +29,7 @@ _RELATIONS: Mapping[Relation, str] = {
 
 
 class Reference(Record, frozen=True, kw_only=True):
-    """Which statement: a claim by its full id, a choice for each of its readings, printed or amended."""
+    """A reference to a statement: a claim's full id, a choice for each of its readings, and the variant."""
 
     claim: str
     reading: dict[str, str] = {}
@@ -39,57 +39,57 @@ class Reference(Record, frozen=True, kw_only=True):
         return self.said()
 
     def said(self, *status: str) -> str:
-        """The statement in words, which no other statement has, and its status where one is given."""
+        """Return a unique text for the statement, with its status if one is given."""
         chosen = (f"{name}={choice}" for name, choice in self.reading.items())
         return f"{self.claim} ({', '.join([*chosen, self.variant, *status])})"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a check judges: both sides, the conditions, and where every symbol lives."""
+    """A statement to be checked: both sides, the conditions, and the domain of every symbol."""
 
     key: str  # such as "tran2022:lemma-12"
-    variant: Variant  # as the paper has it, as the verdict corrects it, or as printed and under more conditions
+    variant: Variant  # as printed, as corrected by our verdict, or as printed with additional conditions
     kind: Kind
     reading: dict[str, str]  # the choice for each of the claim's readings
-    quantity: str | None  # the left side: something that code measures, or a formula; at most one of the two
+    quantity: str | None  # the left side is a quantity that code measures, or the formula ``lhs``; not both
     lhs: Formula | None
-    relation: Relation | None  # it and the right side are None for a statement in words
+    relation: Relation | None  # None, like ``rhs``, for a statement in words
     rhs: Formula | None
     words: str | None
     requires: tuple[Compare, ...]
-    let: tuple[tuple[str, Formula], ...]  # each uses only symbols that are free or defined before it
+    let: tuple[tuple[str, Formula], ...]  # a definition uses only symbols that are free or defined before it
     assumes: tuple[Tag, ...]
-    domains: dict[str, Domain]  # of every symbol that occurs, defined ones too, and of those that these domains mention
-    symbols: dict[str, Symbol]  # the paper's record of each of these
-    functions: dict[str, Function] = field(default_factory=dict)  # all that the paper declares
+    domains: dict[str, Domain]  # of every symbol that occurs, defined symbols too, and of symbols in these domains
+    symbols: dict[str, Symbol]  # the paper's records of the symbols in ``domains``
+    functions: dict[str, Function] = field(default_factory=dict)  # all functions that the paper declares
     measured: Quantity | None = None  # the paper's record of ``quantity``
-    # The paper's claims by id: where references to other statements are looked up. They are not what it says.
+    # The paper's claims by id, to resolve references to other statements. Comparisons ignore them.
     siblings: Mapping[str, ClaimSpec] = field(default_factory=dict, compare=False, repr=False)
-    witnesses: tuple[str, ...] = ()  # the mechanisms that its formulas are about, if it is about all mechanisms
+    witnesses: tuple[str, ...] = ()  # the mechanisms that its formulas describe, if it is about all mechanisms
     hides: frozenset[str] = frozenset()  # symbols that the constant of O or O~ may depend on
-    glossary: Glossary | None = field(default=None, compare=False, repr=False)  # where definitions are looked up
-    edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)  # where nobody runs it
-    proofs: ProofBook | None = field(default=None, compare=False, repr=False)  # where its proof as text is looked up
+    glossary: Glossary | None = field(default=None, compare=False, repr=False)  # the paper's definitions
+    edges: tuple[Compare, ...] = field(default=(), compare=False, repr=False)  # see `Edge`
+    proofs: ProofBook | None = field(default=None, compare=False, repr=False)  # the paper's proofs as text
 
     @property
     def reference(self) -> Reference:
-        """Which statement this is."""
+        """A reference to this statement."""
         return Reference(claim=self.key, reading=self.reading, variant=self.variant)
 
     def definition(self, name: str, part: str = "") -> Meaning | None:
-        """What a name of the paper means here, a quantity's or a function's; None where no record says it."""
+        """Return the definition of a quantity or a function in this statement, or None if none is recorded."""
         claim = self.key.partition(":")[2]
         return None if self.glossary is None else self.glossary.definition(name, claim, self.reading, part)
 
     @property
     def let_names(self) -> tuple[str, ...]:
-        """Symbols that `let` defines, in its order."""
+        """Symbols that `let` defines, in the order of `let`."""
         return tuple(name for name, _ in self.let)
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Symbols that a point has to give a value, in alphabetical order."""
+        """Symbols without a definition, to which a point assigns values, in alphabetical order."""
         return tuple(sorted(self.domains.keys() - set(self.let_names)))
 
     def latex(self) -> str:

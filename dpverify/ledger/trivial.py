@@ -1,4 +1,4 @@
-"""Statements that are true by their form: both sides are one formula, or a condition is what is claimed."""
+"""Statements that are true by their form: both sides are the same formula, or a condition is the claim itself."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ from dpverify.ledger.formula.tree import Comparison, substitute
 from dpverify.ledger.records import HOLDS, ORDERS
 from dpverify.ledger.statements import Statement
 
-MOST_ROUNDS = 20  # definitions that use definitions that use definitions
+MOST_ROUNDS = 20  # depth of definitions that use definitions
 
 _COMPARISONS: dict[str, Comparison] = {"<=": "<=", ">=": ">=", "<": "<", ">": ">"}
 
 
 def identical_sides(statement: Statement) -> str:
-    """The formula that both sides of a statement are once definitions are put in; empty where they differ.
+    """Return the formula to which both sides are equal after definitions are substituted; empty if they differ.
 
     Brackets and the order of summands, of factors and of the arguments of min and max do not count as a difference.
-    Nothing else is rearranged: ``(a + b)**2 = a**2 + 2*a*b + b**2`` is a statement. ``<`` and ``>`` are false there.
+    Nothing else is rearranged: the sides of ``(a + b)**2 = a**2 + 2*a*b + b**2`` differ. The result is empty for ``<``
+    and ``>`` because these are false for equal sides.
     """
     if statement.rhs is None or statement.relation in {None, "<", ">"}:
         return ""
@@ -47,11 +48,11 @@ def identical_sides(statement: Statement) -> str:
 
 
 def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compare, ...]:
-    """The conditions that an amendment adds and that say together what it claims; empty where they do not.
+    """Return the conditions that an amendment adds if together they are equivalent to its claim; otherwise nothing.
 
-    A condition says the same if it is the inequality of both sides, multiplied by a positive term or raised to a
-    positive power; of an order, constants do not count. An upper bound on a maximum, and a lower one on a minimum,
-    is a bound on each of its arguments.
+    A condition is equivalent to an inequality if it is that inequality multiplied by a positive term or raised to a
+    positive power. For O and O~, constant factors are ignored. An upper bound on a maximum, or a lower bound on a
+    minimum, is replaced by bounds on all arguments.
     """
     is_order = statement.relation in ORDERS
     claimed = "<=" if is_order else _COMPARISONS.get(statement.relation or "")
@@ -78,7 +79,7 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
 
 
 def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with a verdict that says of a statement which is true by its form that it holds."""
+    """Yield the errors of a verdict that counts a statement as holding although it is true by its form."""
     verdict = claim.verdict(statement.reading)
     if verdict is None:
         return
@@ -95,7 +96,7 @@ def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> It
 
 
 def _left_side(statement: Statement) -> Formula | None:
-    """The left side as a formula: of a measured quantity its definition, where it has one."""
+    """Return the left side as a formula; for a measured quantity its definition, or None without a definition."""
     if statement.lhs is not None or statement.quantity is None:
         return statement.lhs
     meaning = statement.definition(statement.quantity)
@@ -105,7 +106,7 @@ def _left_side(statement: Statement) -> Formula | None:
 
 
 def _expanded(node: Formula, statement: Statement) -> Formula:
-    """A formula with the statement's definitions, and those of the paper's functions, put in."""
+    """Return a formula after the definitions of the statement and of the paper's functions are substituted."""
     for _ in range(MOST_ROUNDS):
         previous = node
         node = _with_functions(_with_let(node, statement), statement)
@@ -121,7 +122,7 @@ def _with_let(node: Formula, statement: Statement) -> Formula:
 
 
 def _with_functions(node: Formula, statement: Statement) -> Formula:
-    """Put the definitions of the paper's functions in, those that are one equation without conditions."""
+    """Substitute the definitions of the paper's functions that are equations without conditions."""
     match node:
         case Call(name, args):
             inner = tuple(_with_functions(arg, statement) for arg in args)
@@ -145,13 +146,13 @@ def _with_functions(node: Formula, statement: Statement) -> Formula:
 
 
 def _captures(body: Formula, args: tuple[Formula, ...]) -> bool:
-    """Whether the index of a sum in a definition is a letter of the arguments that are put in."""
+    """Test whether a substitution would capture a letter: a sum's index in `body` occurs in the arguments."""
     indices = {part.index for part in walk(body) if isinstance(part, Sum)}
     return any(indices & free_names(arg) for arg in args)
 
 
 def _conjunction(claimed: Compare) -> Iterator[Compare]:
-    """The inequalities that say together what one about a maximum or a minimum says."""
+    """Yield inequalities that are together equivalent to an inequality about a maximum or a minimum."""
     small, large = claimed.operands
     if claimed.ops[0] in {">=", ">"}:
         small, large = large, small
@@ -163,7 +164,7 @@ def _conjunction(claimed: Compare) -> Iterator[Compare]:
 
 
 def _positive_letters(statement: Statement) -> frozenset[str]:
-    """The letters of a statement whose domains say that they are positive, by a number or by another such letter."""
+    """Return the letters that are positive by their domains, which bound them by numbers or other positive letters."""
     previous: frozenset[str] = frozenset()
     while True:
         domains = statement.domains.items()
@@ -176,7 +177,7 @@ def _positive_letters(statement: Statement) -> frozenset[str]:
 
 
 def _bounds_below(condition: Compare, name: str, positive: frozenset[str]) -> bool:
-    """Whether a chain of comparisons says that a letter is above 0, or at least some positive number."""
+    """Test whether a chain of comparisons implies that a letter is positive."""
     letter = Name(name)
     for op, left, right in zip(condition.ops, condition.operands, condition.operands[1:], strict=False):
         small, large = (right, left) if op in {">=", ">"} else (left, right)
@@ -186,7 +187,7 @@ def _bounds_below(condition: Compare, name: str, positive: frozenset[str]) -> bo
 
 
 def _is_positive(bound: Formula, positive: frozenset[str], *, strict: bool) -> bool:
-    """Whether what is at least, or above, a bound is positive."""
+    """Test whether everything that is at least the bound (or above it, if ``strict``) is positive."""
     if isinstance(bound, Num):
         return bound.value > 0 or (bound.value == 0 and strict)
     return isinstance(bound, Name) and bound.id in positive

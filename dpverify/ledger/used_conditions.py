@@ -1,4 +1,4 @@
-"""The conditions of the claims that a claim uses, each as a claim of its own: "what is assumed here implies it"."""
+"""Conditions of used claims. For each, a new claim states that the conditions of the using claim imply it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from dpverify.ledger.formula import Compare, free_names, to_text
 from dpverify.ledger.records import Claim, Let, Record, Relation
 from dpverify.ledger.specs import PaperSpec, Specs
 
-OURS = ("note", "tool")  # kinds of records that are no claims of a paper
+OURS = ("note", "tool")  # kinds of records that are not claims of a paper
 CONDITIONS = "conditions.toml"
 RELATIONS: dict[str, Relation] = {"<=": "<=", ">=": ">=", "<": "<", ">": ">", "==": "="}
 
 
 class UnmetRecord(Record, frozen=True, kw_only=True):
-    """A condition that is known not to follow, with a point where it fails, and what that means."""
+    """A condition that is known not to follow, with a point where it fails and an explanation."""
 
     claim: str
     uses: str
@@ -43,15 +43,15 @@ class UsedCondition:
     claim: ClaimSpec
     used: ClaimSpec
     condition: str
-    implied: ClaimSpec | None  # that the claim's conditions imply it; None where it has letters that the claim lacks
-    missing: tuple[str, ...] = ()  # these letters
+    implied: ClaimSpec | None  # states that the claim's conditions imply it; None if the claim lacks some letters
+    missing: tuple[str, ...] = ()  # the letters that the claim lacks
 
 
 def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], int]:
-    """Return the conditions of all claims that claims of a paper use, and how many more the claims themselves state.
+    """Return the conditions of used claims that the using claims do not state, and how many they do state.
 
     A letter means the same in all claims of a paper. Letters that the used claim defines keep their definition, unless
-    the claim that uses it has one. Our own notes are left out.
+    the claim that uses it defines them too. Our notes and tools are left out.
     """
     conditions: list[UsedCondition] = []
     stated = 0
@@ -67,7 +67,7 @@ def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], in
 
 
 def with_implied(specs: Specs, conditions: Sequence[UsedCondition]) -> Specs:
-    """Return specs whose claims are that these conditions follow."""
+    """Return specs whose claims state that these conditions follow."""
     papers: dict[str, PaperSpec] = {}
     for condition in conditions:
         implied = condition.implied
@@ -79,9 +79,9 @@ def with_implied(specs: Specs, conditions: Sequence[UsedCondition]) -> Specs:
 
 
 def read_conditions(folder: Path, problems: Problems | None = None) -> list[UnmetRecord]:
-    """Read the conditions of a paper that are known not to follow; a paper without the file has none.
+    """Read the conditions of a paper that are known not to follow; a paper without the file has no such conditions.
 
-    What is wrong with the file is added to ``problems``; a `SpecError` is raised if there are none.
+    Errors in the file are added to ``problems``. If ``problems`` is None, the first error is raised as a `SpecError`.
     """
     path = folder / CONDITIONS
     if not path.exists():
@@ -93,7 +93,7 @@ def read_conditions(folder: Path, problems: Problems | None = None) -> list[Unme
 
 
 def _used_claims(claim: ClaimSpec, paper: PaperSpec) -> Iterator[ClaimSpec]:
-    """Yield the claims of the same paper that a claim uses; neither may be a note of ours."""
+    """Yield the claims of the same paper that a claim uses, without our notes and tools."""
     if claim.record.kind in OURS:
         return
     for name in claim.uses:
@@ -109,11 +109,11 @@ def _links(condition: Compare) -> Iterator[Compare]:
 
 
 def _used_condition(claim: ClaimSpec, used: ClaimSpec, link: Compare, number: int) -> UsedCondition:
-    """Make the claim that a condition follows, where its letters are those of the claim that uses it."""
+    """Make the claim that a condition follows, if all its letters are known in the using claim."""
     statement = claim.statement()
     definitions = dict(used.statement().let)
     letters = sorted(free_names(link) - statement.domains.keys())
-    for letter in letters:  # grows by the letters of definitions
+    for letter in letters:  # the list grows during the loop by the letters of definitions
         if letter in definitions:
             more = free_names(definitions[letter]) - statement.domains.keys() - {*letters}
             letters += sorted(more)

@@ -1,4 +1,4 @@
-"""What a paper declares (symbols, functions, quantities), what formulas are parsed against, and tags of assumptions."""
+"""The names that a paper declares (symbols, functions, quantities) for its formulas, and tags of assumptions."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ CERTIFIED = ("antipodal", "identical", "logistic-nonconvex")
 class Assumption:
     """A condition that a claim may name."""
 
-    meaning: str  # in the house's letters
+    meaning: str  # in the common letters of ``specs/notation.md``
     arguments: int = 0  # how many symbols of the paper it names
-    problems: tuple[str, ...] = ()  # families that satisfy it; empty for a condition on the mechanism or the data
+    problems: tuple[str, ...] = ()  # problems that satisfy it; empty for a condition on the mechanism or the data
 
 
-#: Tags that every paper may use. A paper declares others of its own, with their meaning; a claim cannot invent one.
+#: Tags that every paper may use. A paper may declare more tags with their meaning; a claim uses only declared tags.
 ASSUMPTIONS: dict[str, Assumption] = {
     # the loss
     "differentiable": Assumption("f(w, x) is differentiable in w for every x", 0, CERTIFIED),
@@ -81,7 +81,7 @@ class Tag:
 
 
 def parse_tag(text: str, assumptions: Mapping[str, Assumption] = ASSUMPTIONS) -> Tag:
-    """Parse a tag; whether the symbols that it names are declared is for the loader to say."""
+    """Parse a tag. The loader checks whether the symbols that it names are declared."""
     match = _TAG.fullmatch(text.strip())
     if match is None:
         raise FormulaError(text, "an assumption is a tag, such as fresh-permutation or lipschitz(G)")
@@ -98,14 +98,14 @@ def parse_tag(text: str, assumptions: Mapping[str, Assumption] = ASSUMPTIONS) ->
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Where a symbol lives, such as ``real, 0 < alpha <= 1``; several comparisons hold together."""
+    """The domain of a symbol, such as ``real, 0 < alpha <= 1``. All comparisons hold at the same time."""
 
     kind: Literal["real", "integer", "vector"]
     constraints: tuple[Compare, ...] = ()
 
     @property
     def names(self) -> frozenset[str]:
-        """Symbols that the constraints mention, the symbol itself among them."""
+        """Symbols in the constraints, including the symbol itself."""
         return frozenset[str]().union(*(free_names(constraint) for constraint in self.constraints))
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ class Domain:
 
 
 def parse_domain(text: str) -> Domain:
-    """Parse ``real`` or ``integer``, then any number of comparisons, each after a comma, or raise `FormulaError`."""
+    """Parse ``real``, ``integer`` or ``vector``, and comparisons after commas; raises `FormulaError`."""
     kind, *constraints = _split(text)
     kind = kind.strip()
     if kind not in ("real", "integer", "vector"):
@@ -127,7 +127,7 @@ def parse_domain(text: str) -> Domain:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the parts of a text between the commas that stand in no bracket."""
+    """Yield the parts of a text between the commas outside brackets."""
     depth = start = 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -184,12 +184,12 @@ class Vocabulary:
         return tag
 
     def check(self, text: str, node: Formula | Compare) -> None:
-        """Check that a tree uses declared names only; raises `FormulaError`."""
+        """Check that a tree uses only declared names; raises `FormulaError`."""
         arities = {name: function.arity for name, function in self.functions.items()}
         check_names(text, node, frozenset(self.symbols), arities)
 
     def with_domains(self, names: Iterable[str]) -> set[str]:
-        """Return symbols, and those that their domains mention, and so on."""
+        """Return symbols with all symbols that their domains mention, at any depth."""
         collected: set[str] = set()
         todo = set(names)
         while todo:
@@ -198,7 +198,7 @@ class Vocabulary:
         return collected
 
     def domain_texts(self, texts: Iterable[str]) -> dict[str, str]:
-        """The domains, and the roles if given, of all symbols among the words of formulas; nothing is parsed."""
+        """Return the domains and roles of all symbols that occur as words in formulas, without parsing them."""
         words = {word for text in texts for word in _NAME.findall(text)}
         symbols = {name: self.symbols[name] for name in self.with_domains(words & self.symbols.keys())}
         return {
@@ -214,7 +214,7 @@ class Vocabulary:
 
 
 def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Vocabulary:
-    """Read what a paper declares: all names, also the faulty ones, so that one fault is reported once."""
+    """Read the names that a paper declares. Invalid names are included, so that each error is reported only once."""
     problems.extend(_name_problems(claims, place))
     problems.extend(_tag_problems(claims, place))
     declared = {name: Assumption(tag.meaning, tag.arguments) for name, tag in claims.assumptions.items()}
@@ -231,7 +231,7 @@ def read_vocabulary(claims: ClaimsFile, place: Place, problems: Problems) -> Voc
 
 
 def _tag_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with the tags that a paper declares."""
+    """Yield the errors in the tags that a paper declares."""
     for name, tag in claims.assumptions.items():
         tag_place = place.at(f"assumptions.{name}")
         if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
@@ -245,7 +245,7 @@ def _tag_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
 
 
 def _name_problems(claims: ClaimsFile, place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with declared names, letters and arities."""
+    """Yield the errors in declared names, LaTeX and arities."""
     tables: dict[str, Mapping[str, Symbol | Function | Quantity]] = {
         "symbols": claims.symbols,
         "functions": claims.functions,

@@ -1,1 +1,1 @@
-"""Results to JSON, markdown, figures and terminal tables. Pure functions: nothing is simulated here."""
+"""Write results as JSON, markdown, figures and terminal tables. This package simulates nothing."""

@@ -12,11 +12,11 @@ from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Counterexample, DerivationResult, Result, Run
 from dpverify.report.words import reading_words
 
-_ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")  # parts of it become names of files
+_ID = re.compile(r"[a-z0-9_][a-z0-9_-]*:[a-z0-9][a-z0-9-]*")  # parts of it become file names
 
 
 class ReportError(ValueError):
-    """A report cannot be made from these data; the message is one line."""
+    """A report cannot be made from the given data. The message is one line."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Picture:
     """A figure of a result, not yet drawn."""
 
     file: str  # name of the SVG file, without a folder
-    name: str  # name of the figure, whose beginning says how it is drawn
-    about: str  # what it belongs to: the claim with its reading
+    name: str  # name of the figure; its beginning selects the drawing function
+    about: str  # full id of the claim
     columns: dict[str, list[float]]  # the data
 
 
@@ -40,7 +40,7 @@ def claim_id(result: Result) -> str:
 
 
 def by_claim(results: Iterable[Result]) -> list[list[Result]]:
-    """Group results by claim, one per reading, in their order."""
+    """Group results (one per reading) by claim, in the given order."""
     groups: dict[str, list[Result]] = {}
     for result in results:
         groups.setdefault(result.claim, []).append(result)
@@ -50,7 +50,7 @@ def by_claim(results: Iterable[Result]) -> list[list[Result]]:
 def said_alike(results: Iterable[Result], *, briefly: bool = False) -> list[list[Result]]:
     """Group the readings of a claim that have the same verdict, reason and correction.
 
-    ``briefly``: compare only the verdict and the status of the correction.
+    With ``briefly``, reasons and the texts of corrections are not compared.
     """
     groups: dict[object, list[Result]] = {}
     for result in results:
@@ -83,7 +83,7 @@ def _without_reading(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
-    """One run per paper, from runs that may each span several. Paper key to the part of its run, sorted by key."""
+    """Split runs into one run per paper, and return them by paper key, sorted by key."""
     run_of: dict[str, Run] = {}
     for run in runs:
         parts: dict[str, list[Result]] = {}
@@ -107,18 +107,18 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
 
 
 def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
-    """Return the runs about papers. Runs whose claims are all of the kind tool are left out."""
+    """Return the runs about papers, without runs whose claims are all of the kind "tool"."""
     return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
 
 
 def papers_first(runs: Mapping[str, Run]) -> dict[str, Run]:
-    """Sort the runs by key, papers before our own tools."""
+    """Sort the runs by key, with runs about papers before runs about our tools."""
     papers = of_papers(runs)
     return dict(sorted(runs.items(), key=lambda item: (item[0] not in papers, item[0])))
 
 
 def is_vacuous(result: Result) -> bool:
-    """Whether the printed bound says no more than the trivial one."""
+    """Test whether the printed bound is no stronger than the trivial bound."""
     return result.vacuous is not None and result.vacuous.value
 
 
@@ -128,12 +128,12 @@ def false_alarm(results: Iterable[Result]) -> float:
 
 
 def run_false_alarm(run: Run) -> float:
-    """The chance that any red in a run is false, as the run states it, or else by :func:`false_alarm`."""
+    """Return the recorded false-alarm bound of a run, or that of :func:`false_alarm` if none is recorded."""
     return run.run.false_alarm or false_alarm(run.results)
 
 
 def derivations(source: Result | AmendmentResult) -> list[DerivationResult]:
-    """Return every derivation once: that of the result, then those of its checks."""
+    """Return every derivation once: first the derivations of the result, then those of its checks."""
     listed = [*source.derivation] if isinstance(source, Result) else []
     for check in source.checks:
         if check.derivation is not None and check.derivation not in listed:
@@ -149,7 +149,7 @@ def counterexamples(source: Result | AmendmentResult) -> list[Counterexample]:
 
 
 def pictures(result: Result) -> Iterator[Picture]:
-    """Return every figure of a result once, with its file name."""
+    """Yield every figure of a result once, with its file name."""
     columns_of: dict[str, dict[str, list[float]]] = {}
     amended = result.amendment.checks if result.amendment else []
     sources = [
@@ -179,7 +179,7 @@ def slug(*parts: str) -> str:
     return "-".join(cleaned for part in parts if (cleaned := re.sub(r"[^a-z0-9]+", "-", part.lower()).strip("-")))
 
 
-ReadingKey = tuple[tuple[str, str], ...]  # a choice of readings that can be a key: pairs (name, choice), sorted
+ReadingKey = tuple[tuple[str, str], ...]  # a choice of readings as a hashable key: sorted pairs (name, choice)
 
 Hashes = Mapping[tuple[str, ReadingKey], tuple[str, str]]  # (claim, reading) to (record hash, evidence hash)
 

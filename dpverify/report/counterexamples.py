@@ -1,4 +1,4 @@
-"""Counterexamples as pages and terminals show them: those that say something, with both sides where these do."""
+"""Counterexamples as text for pages and terminals: select informative ones, and show both sides if they help."""
 
 from __future__ import annotations
 
@@ -25,28 +25,31 @@ SENTENCES = {  # how the line of a counterexample begins
 }
 ORDER = (*KINDS,)
 
-FIRST = ("smallest", "practical")  # where there are both, the others are left out
-SIZES = {"N", "n", "T", "epsilon"}  # letters of a size, one of which a search at such sizes needs
-DOUBLE = 2.0  # a ratio of sides is shown from here on: a smaller one can be read off
-MOST_SHOWN = 2  # that are shown of one statement; the others are in the data
+FIRST = ("smallest", "practical")  # if both kinds exist, the other kinds are left out
+SIZES = {"N", "n", "T", "epsilon"}  # a search at practical sizes needs at least one of these letters
+DOUBLE = 2.0  # only ratios of sides above this are shown; smaller ratios are obvious from the sides
+MOST_SHOWN = 2  # counterexamples per statement that are shown; the data has the others
 _RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
 _LETTER = re.compile("[A-Za-z]")
-CLOSE = 1e-7  # sides whose relative difference is below it
-LIMIT = 1e30  # a parameter beyond it stands for a limit
-PLAIN = 1e9  # the largest ratio says something where no number is larger than this, or smaller than its inverse
+CLOSE = 1e-7  # sides with a smaller relative difference count as close
+LIMIT = 1e30  # a larger parameter represents a limit
+PLAIN = 1e9  # the largest ratio is shown only if all numbers are between the inverse of this and this
 
 
 def is_limit(example: Counterexample) -> bool:
-    """Whether a counterexample is an argument about a limit: of exponents, or with a number beyond all sizes."""
+    """Test whether a counterexample describes a limit: with exponents as parameters, or with huge parameters."""
     beyond = (abs(to_float(number)) > LIMIT for number in example.parameters.values())
     return any(name.startswith("exponent_of_") for name in example.parameters) or any(beyond)
 
 
 def telling(source: Result | AmendmentResult) -> list[Counterexample]:
-    """The counterexamples that are shown, each point once: no ratio that is only large where numbers are absurd."""
+    """Return the counterexamples to show, each point once.
+
+    Close sides, and a largest ratio at absurdly large or small numbers, are left out if there are better examples.
+    """
     examples = counterexamples(source)
     clear = [example for example in examples if not _is_close(example)] or examples
-    clear = [example for example in clear if example.note or has_sides(example)] or clear  # no float shows some sides
+    clear = [example for example in clear if example.note or has_sides(example)] or clear  # sides may agree as floats
     ordered = sorted(clear, key=lambda example: ORDER.index(example.kind))
     distinct = {
         (show_point(e.parameters), e.note): e for e in reversed(ordered) if not _is_contained(e, ordered)
@@ -62,14 +65,14 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
 
 
 def _is_close(example: Counterexample) -> bool:
-    """Whether its sides are numbers that only many digits tell apart, or none: there are better ones to show."""
+    """Test whether the sides differ only in late digits, and there is no note."""
     left = to_float(example.lhs)
     right = to_float(example.rhs)
     return not example.note and left != 0 and abs(left - right) < CLOSE * abs(left)
 
 
 def _is_contained(example: Counterexample, candidates: list[Counterexample]) -> bool:
-    """Whether another one of its kind gives the same sides with fewer letters."""
+    """Test whether another example of the same kind has the same sides with fewer parameters."""
     same = (
         candidate
         for candidate in candidates
@@ -79,7 +82,7 @@ def _is_contained(example: Counterexample, candidates: list[Counterexample]) -> 
 
 
 def _is_telling(example: Counterexample, quotient: float) -> bool:
-    """Whether the ratio of both sides is shown."""
+    """Test whether the ratio of the sides is worth showing."""
     return math.isfinite(quotient) and (quotient > DOUBLE or (quotient > 0 and example.kind == "practical"))
 
 
@@ -89,13 +92,13 @@ def _is_plain(example: Counterexample) -> bool:
 
 
 def has_sides(example: Counterexample) -> bool:
-    """Whether both sides say something: they are numbers, not equal, and not exponents that a note gives."""
+    """Test whether both sides are worth showing: they are different numbers, and not exponents given in a note."""
     values = to_float(example.lhs), to_float(example.rhs)
     return not any(map(math.isnan, values)) and values[0] != values[1] and not (example.note and is_limit(example))
 
 
 def sides(example: Counterexample) -> tuple[str, str]:
-    """Both sides, with as many digits as it takes to tell them apart; empty where they say nothing."""
+    """Return both sides, with enough digits to tell them apart; empty texts if they are not worth showing."""
     if not has_sides(example):
         return "", ""
     pairs = ((show_side(example.lhs, digits), show_side(example.rhs, digits)) for digits in range(4, 18))
@@ -103,9 +106,9 @@ def sides(example: Counterexample) -> tuple[str, str]:
     return readable_side(left), readable_side(right)
 
 
-LONGEST_NAME = 48  # characters of a formula that stands before its value
+LONGEST_NAME = 48  # characters of a formula that is written before its value
 NO_NAMES = ("left", "right")
-COMPARED = {  # what is compared by a claim of each kind that bounds something from above
+COMPARED = {  # names of the left and the right side, by kind of claim, for upper bounds
     "dp": ("the true delta", "the promised one"),
     "rdp": ("the true divergence", "the promised one"),
     "sensitivity": ("the true sensitivity", "the printed one"),
@@ -116,7 +119,7 @@ COMPARED = {  # what is compared by a claim of each kind that bounds something f
 
 
 def meaning_words(example: Counterexample, kind: str) -> str:
-    """What a counterexample at a practical size means, in a sentence; nothing for others, or for lower bounds."""
+    """Return the ratio of the sides in words for a practical counterexample to an upper bound, else an empty text."""
     quotient = ratio(example.lhs, example.rhs)
     if example.kind != "practical" or not has_sides(example) or not 1 < quotient < math.inf:
         return ""
@@ -125,7 +128,7 @@ def meaning_words(example: Counterexample, kind: str) -> str:
 
 
 def side_names(source: Result | AmendmentResult, write: Callable[[str], str] = str) -> tuple[str, str]:
-    """What both sides are called: the formula or the quantity; "left" and "right" if that is long or a number.
+    """Return names for both sides: the formula or the quantity, or "left" and "right" if it is long or a number.
 
     ``write`` typesets a formula.
     """
@@ -143,7 +146,7 @@ def side_names(source: Result | AmendmentResult, write: Callable[[str], str] = s
 def example_words(
     example: Counterexample, names: tuple[str, str] = NO_NAMES, *, meaning: str = "", markdown: bool = False
 ) -> str:
-    """A counterexample in one line: where, and both sides with their names, or what is wrong there; its meaning."""
+    """Return a counterexample in one line: the point, and both sides with their names and meaning, or its note."""
     quoted, plain = (md.code, md.explanation) if markdown else (str, str)
     point = f"at {quoted(show_point(example.parameters))}: " if example.parameters else ""
     if example.note and is_limit(example):
@@ -155,16 +158,16 @@ def example_words(
 
 
 def counterexample_list(source: Result | AmendmentResult) -> str:
-    """The counterexamples, a line each: which, where, both sides and their ratio, what is to be said of them."""
+    """Return the counterexamples as a list: for each its kind, its point, both sides with their ratio, and its note."""
     of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
     kind = source.kind if isinstance(source, Result) else ""
     return md.bullets(_sentence(example, of, kind) for example in telling(source))
 
 
 def none_at_run_line(result: Result, budget: str) -> str:
-    """A sentence where a search looked for a counterexample at a size that is run, and found others only.
+    """Return a sentence if a search at practical sizes found no counterexample although others exist; else nothing.
 
-    It looks where both sides are formulas with the letter of a size, at every budget but smoke.
+    Such a search runs if both sides are formulas and one of the letters ``SIZES`` occurs, at every budget but smoke.
     """
     lines = [line for line in result.display if line.word in ("where", "measured:")]
     letters = {line.text.split()[0] for line in lines if line.word == "where"}

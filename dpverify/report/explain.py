@@ -1,6 +1,6 @@
-"""The explanation of a claim in a terminal: the verdict, what is wrong, what holds instead, then the details.
+"""The explanation of a claim in a terminal: the verdict, the error, the correction, then the details.
 
-The summary, which is the first part, has at most :data:`LINES` lines.
+The first part is the summary. It has at most :data:`LINES` lines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dpverify.report.words import (
 )
 
 LINES = 15
-REASONS = {  # how a reason of a run begins, and what a reader sees instead; the names of checks follow
+REASONS = {  # beginnings of the reasons in a run, and their replacements; names of checks follow
     "not refuted on witnesses by ": "No violation was found. Checks: ",
     "not refuted by ": "No violation was found. Checks: ",
     "argued by ": "No violation was found at finitely many points. Checks: ",
@@ -57,7 +57,7 @@ _TRUE: dict[Status, str] = {
 
 @dataclass(frozen=True)
 class Summary:
-    """Lines of a summary, and the results whose reason is cut in them."""
+    """Lines of a summary, and the results whose reason is shortened in them."""
 
     lines: list[StyledLine]
     cut: list[Result]
@@ -66,7 +66,7 @@ class Summary:
 def summary(
     spec: ClaimSpec, groups: Sequence[Sequence[Result]], stale: Sequence[str], width: int, letters: Callable[[str], str]
 ) -> Summary:
-    """Summarize the verdicts on a claim; ``groups`` are readings with one verdict each."""
+    """Summarize the verdicts on a claim; the readings in each of the ``groups`` have the same verdict."""
     place = f"{prose_text(spec.record.where)} ({kind_words(spec.record.kind)})"
     lines = [StyledLine(spec.key, "bold")]
     lines += [StyledLine(line, "dim") for line in fitted([letters(place)], width, 1)]
@@ -89,7 +89,11 @@ def summary(
 
 
 def shares(needs: Sequence[int], room: int) -> list[int]:
-    """Divide lines: at least one each, and no one gets more than it needs while another one lacks some."""
+    """Divide `room` lines among blocks.
+
+    Each block gets at least one line (unless it needs none) and at most as many as it needs. The remaining lines go
+    one by one to the block with the fewest lines that needs more.
+    """
     allotted = [min(need, 1) for need in needs]
     while sum(allotted) < room and allotted != [*needs]:
         short = [place for place, need in enumerate(needs) if allotted[place] < need]
@@ -100,7 +104,7 @@ def shares(needs: Sequence[int], room: int) -> list[int]:
 def _blocks(
     group: Sequence[Result], all_results: Sequence[Result], width: int, letters: Callable[[str], str]
 ) -> list[list[str]]:
-    """Return the verdict on some readings and what is said of it, wrapped: one block for each."""
+    """Return the verdict on some readings and its explanations as blocks of wrapped lines."""
     first = group[0]
     reading = readings_of(group, all_results) if len(all_results) > len(group) else ""
     reading = f"{reading}: " if reading else ""
@@ -114,7 +118,7 @@ def _blocks(
 
 
 def verdict_words(result: Result) -> str:
-    """Return the verdict on one reading in a sentence."""
+    """Return the verdict on one reading as a sentence."""
     stated = "as stated" if result.kind in ("note", "tool") else "as printed"
     loud = (
         "; our sources disagree" if result.sources_disagree else f"; {pin_words(result)}" if result.contradicts else ""
@@ -126,7 +130,7 @@ def verdict_words(result: Result) -> str:
 
 
 def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
-    """Return what is said of a verdict, each part with its label."""
+    """Yield the explanations of a verdict, as pairs of a label and paragraphs."""
     if result.status == "refuted":
         examples = telling(result)
         reason = result.reason or (
@@ -135,7 +139,7 @@ def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
         yield "Wrong", [prose_text(" ".join(reason.split())) or "A counterexample is recorded."]
         yield "Instead", [*instead_texts(result)] or ["No corrected statement is recorded."]
         return
-    if result.reason and not result.reason.startswith("proved given "):  # it repeats what is given
+    if result.reason and not result.reason.startswith("proved given "):  # such a reason repeats the premises
         reason = result.reason
         for start, words in REASONS.items():
             reason = words + reason.removeprefix(start) if reason.startswith(start) else reason
@@ -145,7 +149,7 @@ def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
 
 
 def instead_texts(result: Result) -> Iterator[str]:
-    """Return what holds in the place of a refuted statement: a paragraph for each thing that is known."""
+    """Yield a paragraph for the amendment and a paragraph for the regime of a refuted statement, if they exist."""
     if result.amendment is not None:
         yield _amended(result.amendment)
     if result.holds is not None:
@@ -167,13 +171,13 @@ def _amended(amendment: AmendmentResult) -> str:
 
 
 def _in_line(lines: Sequence[Line]) -> str:
-    """Return the formula of a statement with its conditions; its definitions are shown further down."""
+    """Return the formula of a statement with its conditions, without its definitions."""
     return " ".join(formula_lines([line for line in lines if line.word != "with"])).rstrip(".")
 
 
 WIDEST = 110  # maximum length of lines of text, also in a wider terminal
 INDENT = "  "
-LONGEST = 60  # lines of an explanation that is not full, at 80 columns
+LONGEST = 60  # maximum number of lines of an explanation without ``--full``, at 80 columns
 LABEL = 10  # columns of a label before a short paragraph
 
 NO_RUN = "No run is recorded or stored. Run dpverify verify {claim} first."
@@ -199,7 +203,7 @@ class Explained:
 
 
 def print_explained(explained: Explained, console: Console, *, full: bool = False) -> None:
-    """Print one or two screens about a claim; with ``full``, everything."""
+    """Print one or two screens about a claim, or everything if ``full``."""
     letters = partial(readable, console=console)
     print_lines(explained_lines(explained, min(console.width, WIDEST), full=full, letters=letters), console)
 
@@ -207,7 +211,7 @@ def print_explained(explained: Explained, console: Console, *, full: bool = Fals
 def explained_lines(
     explained: Explained, width: int, *, full: bool = False, letters: Callable[[str], str] = str
 ) -> list[StyledLine]:
-    """Return the lines of an explanation, wrapped at a width; ``letters`` puts a text into the console's letters."""
+    """Return the lines of an explanation, wrapped at a width; ``letters`` replaces letters the console cannot show."""
     page = _Page(width, letters)
     groups = said_alike(explained.judged)
     verdicts = summary(explained.spec, groups, explained.stale, width, letters)
@@ -249,7 +253,7 @@ class _Page:
 def _brief(
     page: _Page, explained: Explained, groups: Sequence[Sequence[Result]], verdicts: Summary, line_limit: int
 ) -> None:
-    """Add the short explanation of one or two screens, with a limit on the lines of quotes and formulas."""
+    """Add the short explanation of one or two screens, with a limit on the lines of each quote and formula."""
     spec = explained.spec
     page.section(_quote_title(spec.record), tex_text(spec.record.quote).splitlines(), line_limit)
     page.section("As a formula", statement_text(display(spec.statement())), line_limit)
@@ -279,7 +283,7 @@ def _quote_title(claim: Claim) -> str:
 
 
 def _whole(page: _Page, explained: Explained) -> None:
-    """Add the whole record, all verdicts, and the evidence of every reading."""
+    """Add the complete record, all verdicts, and the evidence of every reading."""
     spec = explained.spec
     claim = explained.spec.record
     symbols = spec.statement().symbols
@@ -318,7 +322,7 @@ def _example(example: Counterexample, result: Result) -> str:
 
 
 def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:
-    """Return the readings, and whether they make no difference."""
+    """Return the readings, with a remark if the verdict is the same for all of them."""
     choices = "; ".join(f"{reading.name} = {' | '.join(reading.choices)}" for reading in explained.spec.record.reading)
     if not choices:
         return ""
@@ -328,7 +332,7 @@ def _readings(explained: Explained, groups: Sequence[Sequence[Result]]) -> str:
 
 
 def _evidence(explained: Explained) -> str:
-    """Return the number of checks for each status, of the first reading."""
+    """Return the number of checks with each status, for the first reading."""
     if not explained.results:
         return NO_RUN.format(claim=explained.spec.key)
     first = explained.results[0]

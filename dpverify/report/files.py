@@ -1,9 +1,9 @@
-"""Files that a command writes: targets checked before the run, atomic replacement, and the files dpverify owns.
+"""Files that a command writes: check targets before the run, replace files atomically, recognize dpverify's files.
 
 In a report's folder dpverify overwrites and deletes only files that it wrote, and only inside the folder. Each
-generated file carries its own marker: a page begins with a comment, a figure ends with one, and data are a record of a
-known kind. A list of files in the folder proves nothing, because anybody can write one. Unwritable files are refused
-before the run.
+generated file has a marker: a page begins with a comment, a figure ends with a comment, and data are a record of a
+known kind. A list of files in the folder would prove nothing, because anybody can write one. Targets that cannot be
+written are refused before the run.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from dpverify.report.collect import ReportError
 from dpverify.report.text.paragraphs import prose_wrapped
 from dpverify.report.words import FIGURE_MARK, GENERATED
 
-STDOUT = "-"  # the target that stands for stdout
+STDOUT = "-"  # the target that means stdout
 
 
 def check_target(name: str, target: Path | None, suffix: str = "") -> None:
-    """Refuse a file that could not be written after the run."""
+    """Raise an ArgumentError if a file could not be written after the run."""
     if target is None:
         return
     if suffix and target.suffix != suffix:
@@ -45,7 +45,7 @@ def check_target(name: str, target: Path | None, suffix: str = "") -> None:
 
 
 def check_folder(name: str, folder: Path) -> None:
-    """Make a folder, and refuse one that could not be written to after the run."""
+    """Make a folder; raise an ArgumentError if files could not be written to it after the run."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -69,10 +69,10 @@ def _replace(target: Path, content: bytes) -> None:
 
 
 def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) -> None:
-    """Write new contents beside the files, call ``commit``, and put them in the files' places.
+    """Write new contents to temporary files in the same folders, call ``commit``, and rename them to the targets.
 
-    If a content cannot be written or ``commit`` raises, no file is changed. The names of the new contents are
-    random, so that no file of the user's is in the way.
+    If a content cannot be written or ``commit`` raises, no target is changed. The temporary files have random names
+    so that they cannot collide with the user's files.
     """
     prepared: dict[Path, Path] = {}
     try:
@@ -91,7 +91,7 @@ def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) 
 
 
 def write_json(name: str, target: str, content: bytes) -> None:
-    """Write a document to a file, or to stdout for -, always as UTF-8."""
+    """Write a JSON document to a file, or to stdout if the target is ``-``."""
     if target == STDOUT:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -101,7 +101,7 @@ def write_json(name: str, target: str, content: bytes) -> None:
 
 
 def deliver(text: str, record: bytes, json: str | None, figure: Path | None, draw: Callable[[], bytes]) -> None:
-    """Print the text, then write the files, so that a file that cannot be written does not lose the text."""
+    """Print the text before writing the files, so that a failing write does not lose the text."""
     out = sys.stderr if json == STDOUT else sys.stdout
     out.write(prose_wrapped(text) + "\n")
     out.flush()
@@ -133,7 +133,10 @@ INTERRUPTED = 130
 
 
 def answer(work: Callable[[], bool], json: str | None, figure: Path | None = None) -> int:
-    """Call ``work``, which returns whether it was interrupted, and return the exit code. Bad input is one line."""
+    """Call ``work``, which returns whether it was interrupted, and return the exit code.
+
+    For bad input, print the error in one line.
+    """
     try:
         check_target("json", Path(json) if json not in (None, STDOUT) else None)
         check_target("figure", figure, suffix=".svg")
@@ -153,7 +156,7 @@ REMEDY = "move it away, or name another folder"
 
 
 def check_names(folder: Path, names: Iterable[str]) -> None:
-    """Refuse paths below a report's folder that lead out of it, or to a file that dpverify did not write."""
+    """Raise a ReportError for a path that leads out of a report's folder, or to a file that dpverify did not write."""
     for name in names:
         target = path_inside(folder, name)
         if _exists(target) and not is_generated(target):
@@ -161,7 +164,7 @@ def check_names(folder: Path, names: Iterable[str]) -> None:
 
 
 def path_inside(folder: Path, name: str) -> Path:
-    """Return the path of a report's file; a ReportError where a report has no such file, or a link leads elsewhere."""
+    """Return the path of a report's file; raise a ReportError for an invalid name, or if the parent is not a folder."""
     if not _NAME.fullmatch(name):
         raise ReportError(f"{folder}: {name!r} is not the path of a file of a report")
     target = folder / name
@@ -172,7 +175,7 @@ def path_inside(folder: Path, name: str) -> Path:
 
 
 def generated_files(folder: Path, patterns: Iterable[str]) -> list[str]:
-    """Paths below a report's folder of the files that dpverify wrote and that match a pattern; links are left out."""
+    """Return the relative paths of dpverify's files in a report's folder that match a pattern, without links."""
     paths = (path for pattern in patterns for path in folder.glob(pattern))
     return [path.relative_to(folder).as_posix() for path in paths if _is_inside(folder, path) and is_generated(path)]
 
@@ -183,17 +186,17 @@ def _is_inside(folder: Path, path: Path) -> bool:
 
 
 def is_generated(path: Path) -> bool:
-    """Whether a path is a regular file, not a link, that carries the marker of its type."""
+    """Test whether a path is a regular file (not a link) with the marker of its type."""
     return is_regular(path) and has_marker(path.name, path.read_bytes())
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a path is a regular file and not a symbolic link."""
+    """Test whether a path is a regular file and not a symbolic link."""
     return _exists(path) and stat.S_ISREG(path.lstat().st_mode)
 
 
 def has_marker(name: str, content: bytes) -> bool:
-    """Whether the content of a file carries the marker that dpverify writes into files of its type."""
+    """Test whether the content of a file has the marker that dpverify writes into files of its type."""
     if name.endswith(".md"):
         return content.startswith(GENERATED.removesuffix(" -->").encode())
     if name.endswith(".svg"):
@@ -202,7 +205,7 @@ def has_marker(name: str, content: bytes) -> bool:
 
 
 def _is_record(content: bytes) -> bool:
-    """Whether a JSON file is a record that a report keeps in its folder ``data``."""
+    """Test whether a JSON file is a record that a report stores in its folder ``data``."""
     try:
         record = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -214,7 +217,7 @@ def _is_record(content: bytes) -> bool:
     run = record.get("run")
     versions = run.get("versions") if isinstance(run, Mapping) else None
     if isinstance(versions, Mapping) and "dpverify" in versions and isinstance(record.get("results"), list):
-        return True  # of another version perhaps, whose records are not those of today
+        return True  # maybe from another version with different records
     commands = list(_commands(record))
     if commands:
         return all(command.startswith("dpverify ") for command in commands)
@@ -226,7 +229,7 @@ def _is_record(content: bytes) -> bool:
 
 
 def _commands(record: Mapping[str, object]) -> Iterator[str]:
-    """Command lines of the comparisons and experiments that a record holds."""
+    """Yield the command lines of the comparisons and experiments in a record."""
     for key in ("comparisons", "experiments", "networks"):
         entries = record.get(key)
         if isinstance(entries, list):
@@ -234,5 +237,5 @@ def _commands(record: Mapping[str, object]) -> Iterator[str]:
 
 
 def _exists(path: Path) -> bool:
-    """Whether a path exists; a link whose target is missing exists too."""
+    """Test whether a path exists; a link without a target exists too."""
     return os.path.lexists(path)

@@ -1,6 +1,6 @@
-"""Update of a report's folder: all files or none, whatever ends the process, and only files that dpverify wrote.
+"""Update a report's folder atomically, even if the process is killed, without touching files of others.
 
-A page about one recorded run, such as that of the selftest, is written with its data in the same way.
+A page about one recorded run, such as the page of the selftest, is written together with its data in the same way.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ FIGURES = {
 """Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
 
 
-FINISHED = "UNFINISHED"  # in a report's folder: files that are finished, and not yet all in their places
-PREPARED = ".part"  # the same before all are finished, and after all are in their places
-PLAN = "names"  # in one of these: which files are written and which are deleted
+FINISHED = "UNFINISHED"  # subfolder with completely written files of an update that are not all moved yet
+PREPARED = ".part"  # name of this subfolder before all files are written, and after all are moved
+PLAN = "names"  # file in this subfolder that lists which files the update writes and deletes
 
 
 class UpdatePlan(Record, frozen=True, kw_only=True):
-    """Files of an update, by their paths below the folder. The file with number i in ``write`` is prepared as ``i``."""
+    """The files of an update by relative path. File number i of ``write`` is first stored under the name ``i``."""
 
     kind: Literal["dpverify report update"] = "dpverify report update"
     write: list[str]
@@ -56,10 +56,10 @@ class UpdatePlan(Record, frozen=True, kw_only=True):
 
 
 def outdated(folder: Path, contents: Mapping[str, bytes], page: str = "") -> list[str]:
-    """Files that are missing or have another content, in the order of ``contents``, then those whose data are gone.
+    """Return the relative paths of outdated files: missing or changed ones first, then files without data.
 
-    Of the latter those of one page of :data:`FIGURES`, or else of the pages of verdicts. Files without our marker are
-    not among them. Paths below the folder.
+    Files without data are listed for one page of :data:`FIGURES`, or for the pages of verdicts if ``page`` is empty.
+    Files without dpverify's marker are not listed among them.
     """
     changed = [name for name, content in contents.items() if not _same(folder / name, content)]
     names = generated_files(folder, ("*.md", "*/*.md", "figures/*.svg"))
@@ -69,12 +69,13 @@ def outdated(folder: Path, contents: Mapping[str, bytes], page: str = "") -> lis
 def update(
     folder: Path, files: Mapping[str, bytes], page: str = "", elsewhere: Mapping[Path, bytes] | None = None
 ) -> list[str]:
-    """Write the files that differ, and delete those whose data are gone: all of it or nothing, whatever ends it.
+    """Write the files that differ, delete the files without data, and return the changed files, sorted.
 
-    All is prepared in a folder of its own and moved from there; the next reader of the folder ends what was begun.
-    A file that dpverify did not write is never overwritten or deleted: a ReportError names it before anything is
-    changed. ``elsewhere``: files outside the folder, which are replaced at the moment when the update counts; no path
-    outside the folder is ever read from the folder. Returns the files that changed, sorted.
+    The update is atomic, even if the process is killed. All files are prepared in a subfolder and then moved; if the
+    process ends in between, the next reader of the folder completes the update. A file that dpverify did not write is
+    never overwritten or deleted: a ReportError names it before anything is changed. ``elsewhere`` has files outside the
+    folder, which are replaced when the preparation is complete. Paths outside the folder are never read from the
+    stored plan.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder):
@@ -90,17 +91,17 @@ def update(
         (prepared / PLAN).write_bytes(msgspec.json.encode(plan))
         for number, name in enumerate(plan.write):
             (prepared / str(number)).write_bytes(files[name])
-        # Until the renaming the folder is as it was; from there on it is the new one.
+        # Before this renaming the folder has its old state. After it, the folder has its new state.
         replace_together(elsewhere or {}, lambda: prepared.rename(folder / FINISHED))
         _move(folder)
     return sorted(names)
 
 
 def finish(folder: Path) -> None:
-    """End an update that was cut off after all its files were prepared; every reader of a report does so first.
+    """Complete an update that was interrupted after all its files were prepared. Every reader of a report calls this.
 
-    It waits for an update that is under way in another process; a ReportError where it cannot write, or where the
-    folder of the update was not written by dpverify.
+    It waits for an update in another process. It raises a ReportError if it cannot write, or if the folder of the
+    update was not written by dpverify.
     """
     if not os.path.lexists(folder / FINISHED):
         return
@@ -115,7 +116,7 @@ def finish(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Be the only process that changes a report; the lock goes with the process, whatever ends that."""
+    """Lock a report for this process. The lock is released when the process ends."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
@@ -125,7 +126,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _move(folder: Path) -> None:
-    """Move prepared files to their places, after a check of every path and content, and delete those of no data."""
+    """Move prepared files to their places after checking every path and content, and delete the files without data."""
     finished = folder / FINISHED
     if not os.path.lexists(finished):
         return
@@ -142,16 +143,16 @@ def _move(folder: Path) -> None:
     for name in plan.delete:
         target = folder / name
         target.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # another file is in it
+        with contextlib.suppress(OSError):  # the folder is not empty
             if target.parent != folder:
                 target.parent.rmdir()
     _remove(folder / PREPARED)
-    finished.rename(folder / PREPARED)  # done, even if what follows is cut off
+    finished.rename(folder / PREPARED)  # the update is complete, even if the process ends before the removal
     _remove(folder / PREPARED)
 
 
 def _read_plan(prepared: Path) -> UpdatePlan:
-    """Read which files an update writes and deletes; a ReportError where the folder was not written by dpverify."""
+    """Read the plan of an update; raise a ReportError if the folder was not written by dpverify."""
     file = prepared / PLAN
     rule = "exists, and was not written by this version of dpverify; move it away"
     try:
@@ -163,7 +164,7 @@ def _read_plan(prepared: Path) -> UpdatePlan:
 
 
 def _remove(prepared: Path) -> None:
-    """Delete the folder of an update with the files that belong to its plan; a ReportError where it holds others."""
+    """Delete the folder of an update with the files of its plan; raise a ReportError if it has other files."""
     if not os.path.lexists(prepared):
         return
     names = {path.name for path in prepared.iterdir()} if prepared.is_dir() else {PLAN}
@@ -190,7 +191,7 @@ RunT = TypeVar("RunT", bound=Record)
 
 @dataclass(frozen=True)
 class RecordedPage(Generic[RunT]):
-    """The page ``name``.md of the run in data/``name``.json, which is of the type ``kind``."""
+    """The page ``name``.md about the run in data/``name``.json. The run has the type ``kind``."""
 
     name: str
     kind: type[RunT]
@@ -198,7 +199,7 @@ class RecordedPage(Generic[RunT]):
     figures: Callable[[RunT], Mapping[str, bytes]] = lambda _: {}  # files in figures/
 
     def read(self, folder: Path) -> RunT | None:
-        """The run that a report holds; None where it has none."""
+        """Return the recorded run of a report, or None."""
         finish(folder)
         path = folder / "data" / f"{self.name}.json"
         if not path.exists():
@@ -209,14 +210,14 @@ class RecordedPage(Generic[RunT]):
             raise ReportError(f"data/{path.name}: {' '.join(str(error).split())}") from error
 
     def write(self, run: RunT, folder: Path) -> list[str]:
-        """Record a run, and write its page; returns the files that changed."""
+        """Record a run and write its page; return the changed files."""
         try:
             return update(folder, {f"data/{self.name}.json": encode(run), **self.files(run)}, self.name)
         except OSError as error:
             raise ReportError(f"{folder}: must be a folder that can be written ({error})") from error
 
     def check_target(self, folder: Path) -> None:
-        """Refuse a folder that could not take the page after the run, or whose data cannot be read."""
+        """Raise an error before the run if the page could not be written to a folder, or its data cannot be read."""
         check_folder("report", folder)
         self.read(folder)
         check_names(folder, (f"{self.name}.md", f"data/{self.name}.json"))
@@ -224,12 +225,12 @@ class RecordedPage(Generic[RunT]):
             check_folder("report", folder / inside)
 
     def files(self, run: RunT) -> dict[str, bytes]:
-        """Make every file but the data; path below the folder to content."""
+        """Return all files except the data, as relative path to content."""
         figures = {f"figures/{name}": content for name, content in self.figures(run).items()}
         return {f"{self.name}.md": self.render(run).encode(), **figures}
 
     def regenerate(self, folder: Path) -> list[str]:
-        """Write the page from the data, and return the files that changed."""
+        """Write the page from the data, and return the changed files."""
         return update(folder, self._rendered(folder), self.name)
 
     def check(self, folder: Path) -> list[str]:

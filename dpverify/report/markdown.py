@@ -1,11 +1,11 @@
-"""GitHub-flavoured markdown from plain text and quotations: every special character is escaped here and nowhere else.
+"""GitHub-flavoured markdown from plain text and quotations. Only this module escapes special characters.
 
-Inline formulas are written ``$`...`$`` and displayed ones as a fence named ``math``. Both forms keep GitHub's
+Inline formulas are written ``$`...`$`` and displayed formulas as a fence named ``math``. Both forms keep GitHub's
 markdown parser away from underscores and backslashes; the plain dollar form does not.
 
-In quotations of papers the formulas are told from the words. Transcribed papers write ``$...$`` and ``$$...$$``. An
-excerpt may begin or end inside such a formula, and some symbols have no dollar signs. The text of a record is never
-changed; here it is completed to markdown that displays it.
+In quotations of papers, formulas are recognized. Transcribed papers write ``$...$`` and ``$$...$$``, but an excerpt
+may begin or end inside such a formula, and some symbols have no dollar signs. The text of a record is never changed.
+This module completes it to markdown that displays it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ROWS_END = re.compile(r"(?:\s|\\\\|&)+\Z|\A(?:\s|\\\\)+")
 
 
 def with_formulas_marked(text: str) -> str:
-    """A quotation in which every formula, and nothing else, is between dollar signs."""
+    """Return a quotation in which exactly the formulas are between dollar signs."""
     parts = _DELIMITER.split(text.strip())
     pieces = parts[::2]
     delimiters = ["", *parts[1::2], ""]
@@ -49,14 +49,14 @@ def with_formulas_marked(text: str) -> str:
 
 
 def _delimited(piece: str, delimiter: str) -> str:
-    """A formula between delimiters, or readable text as code if its transcription is damaged and cannot be typeset."""
+    """Return a formula between delimiters, or as code in plain text if its transcription is damaged."""
     formula = mended(piece)
     is_damaged = formula.count("{") - formula.count(r"\{") != formula.count("}") - formula.count(r"\}")
     return f"`{tex_text(piece.strip())}`" if is_damaged else f"{delimiter}{formula}{delimiter}"
 
 
 def _misread(pieces: Sequence[str], *, starts_inside: bool) -> int:
-    """How many pieces are of the wrong kind if the quotation starts inside a formula, or outside."""
+    """Count the pieces of the wrong kind, assuming that the quotation starts inside a formula or outside."""
     wrong = 0
     for number, piece in enumerate(pieces):
         is_formula = (number % 2 == 0) == starts_inside
@@ -65,17 +65,17 @@ def _misread(pieces: Sequence[str], *, starts_inside: bool) -> int:
 
 
 def has_words(latex: str) -> bool:
-    """Whether LaTeX has words of a language that are not marked as text."""
+    """Test whether LaTeX contains words of prose that are not marked as text."""
     return _WORD.search(_MARKED_WORDS.sub(" ", latex)) is not None
 
 
 def is_only_formula(piece: str) -> bool:
-    """Whether a piece without dollar signs is a formula and nothing else."""
+    """Test whether a piece without dollar signs is entirely a formula."""
     return _COMMAND.search(piece) is not None and not has_words(piece)
 
 
 def _words_and_symbols(text: str) -> str:
-    """Words, with dollar signs around the symbols among them that have none."""
+    """Return a text with dollar signs around the symbols that have none."""
     tokens = re.split(r"(\s+)", text)
     is_symbol = [_COMMAND.search(token) is not None for token in tokens]
     if not any(is_symbol):
@@ -92,7 +92,7 @@ def _words_and_symbols(text: str) -> str:
 
 
 def _runs(tokens: Sequence[str], is_symbol: Sequence[bool]) -> Iterator[tuple[bool, str]]:
-    """Yield neighbouring tokens of one kind, joined."""
+    """Yield joined runs of neighbouring tokens of the same kind, each with its kind."""
     start = 0
     for place in range(1, len(tokens) + 1):
         if place == len(tokens) or is_symbol[place] != is_symbol[start]:
@@ -106,7 +106,7 @@ def _marked(symbols: str) -> str:
 
 
 def mended(latex: str) -> str:
-    """A formula that an excerpt may have cut, with what belongs to the missing part left out or completed."""
+    r"""Return a formula that an excerpt may have cut, without unmatched environments, ``\left`` and ``\right``."""
     formula = _without_cut_environments(latex)
     formula = _ROWS_END.sub("", formula).strip()
     if len(re.findall(r"\\left(?![a-zA-Z])", formula)) != len(re.findall(r"\\right(?![a-zA-Z])", formula)):
@@ -116,7 +116,7 @@ def mended(latex: str) -> str:
 
 
 def _without_cut_environments(latex: str) -> str:
-    """A formula without the beginnings of environments that do not end in it, and the ends of those begun before."""
+    """Return a formula without the unmatched beginnings and ends of environments."""
     open_places: list[re.Match[str]] = []
     cut: list[re.Match[str]] = []
     for edge in _ENVIRONMENT.finditer(latex):
@@ -144,12 +144,12 @@ _ALIKE = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
 
 
 def quotes_formula(quotation: str, latex: str) -> bool:
-    """Whether a whole formula of a quotation is this one, but for spaces, sizes, brackets of one letter and 1/x."""
+    """Test whether a quotation contains a formula, up to spaces, sizes, single-letter brackets and simple fractions."""
     formulas = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
     return len(latex) > SHORT and _plain(latex) in {_plain(formula) for formula in formulas}
 
 
-SHORT = 12  # letters of a formula that costs a reader nothing to see twice
+SHORT = 12  # characters of a formula that may be shown twice
 
 
 def _plain(latex: str) -> str:
@@ -179,7 +179,7 @@ _OPERATOR_NAME = re.compile(r"\\operatorname\*?(?=\s*\{)")
 
 
 def escape(text: str, *, emphasis: bool = False, inside_line: bool = False) -> str:
-    """Plain text as markdown that shows exactly that text."""
+    """Return markdown that shows exactly the given plain text."""
     out = _ENTITY.sub("&amp;", text)
     out = _SPECIAL.sub(lambda m: m[0] if emphasis and m[0] == "*" else "\\" + m[0], out)
     out = _TAG.sub("&lt;", out)
@@ -188,7 +188,7 @@ def escape(text: str, *, emphasis: bool = False, inside_line: bool = False) -> s
 
 
 def prose(text: str, *, emphasis: bool = False) -> str:
-    r"""Text in which code spans, ``$...$``, ``<sub>`` and ``<sup>`` keep their meaning and all else is escaped."""
+    r"""Return text as markdown, escaping everything except code spans, ``$...$``, ``<sub>`` and ``<sup>``."""
     parts: list[str] = []
     end = 0
     for span in _SPANS.finditer(text):
@@ -197,7 +197,7 @@ def prose(text: str, *, emphasis: bool = False) -> str:
         if formula:
             parts.append(inline_math(formula))
         elif span["code"] and ("\n" in span[0] or len(span["ticks"]) > 2):
-            parts.append(code(span[0].strip("`")))  # it would be a block, and might be a directive
+            parts.append(code(span[0].strip("`")))  # unchanged it would be a block and might be a directive
         else:
             parts.append(span[0])
         end = span.end()
@@ -206,12 +206,12 @@ def prose(text: str, *, emphasis: bool = False) -> str:
 
 
 def explanation(text: str) -> str:
-    """What we write about a claim: as :func:`prose`, with its formulas typeset and its claims and commands as code."""
+    """Return our prose about a claim, like :func:`prose`, with typeset formulas, and claims and commands as code."""
     return prose(typeset(text))
 
 
 def code(text: str) -> str:
-    """A code span that holds ``text``, whatever backticks are in it."""
+    """Return a code span with ``text``, which may contain backticks."""
     flat = " ".join(text.split())
     longest = max((len(run) for run in re.findall("`+", flat)), default=0)
     ticks = "`" * (longest + 1)
@@ -220,12 +220,12 @@ def code(text: str) -> str:
 
 
 def _github_latex(latex: str) -> str:
-    r"""LaTeX without the macros GitHub refuses (``\operatorname``)."""
+    r"""Return LaTeX without the macros that GitHub refuses (``\operatorname``)."""
     return _OPERATOR_NAME.sub(r"\\mathrm", latex).strip()
 
 
 def inline_math(latex: str) -> str:
-    r"""An inline formula. Bars become ``\vert`` and ``\Vert``, so that it can stand in a table."""
+    r"""Return an inline formula, with bars written as ``\vert`` and ``\Vert`` so that it fits in a table."""
     names = {"|": r"\vert ", r"\|": r"\Vert "}
     latex = _DOLLAR.sub(r"\\$", _github_latex(latex))
     flat = " ".join(_BARS.sub(lambda m: names.get(m[0], m[0]), latex).split())
@@ -233,14 +233,14 @@ def inline_math(latex: str) -> str:
 
 
 def math_block(latex: str) -> str:
-    """A displayed formula."""
+    """Return a displayed formula."""
     latex = _github_latex(latex).replace("`", "'")
     lines = [line.rstrip() for line in latex.splitlines() if line.strip()]
     return "\n".join(["```math", *lines, "```"])
 
 
 def quote(text: str) -> str:
-    """A quotation of a paper, its formulas typeset and its line breaks kept."""
+    """Return a quotation of a paper with typeset formulas and its original line breaks."""
     blocks: list[str] = []
     for number, piece in enumerate(_DISPLAY.split(with_formulas_marked(text))):
         if number % 2:
@@ -253,7 +253,7 @@ def quote(text: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = ()) -> str:
-    """A table of markdown fragments."""
+    """Return a table of markdown fragments; empty without rows. ``right`` has the indices of right-aligned columns."""
     body: list[str] = []
     for row in rows:
         if len(row) != len(header):
@@ -266,35 +266,35 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequen
 
 
 def cell(fragment: str) -> str:
-    """A markdown fragment as it must stand in a table: one line, no bare pipe."""
+    """Return a markdown fragment for a table cell: on one line, with pipes escaped."""
     return fragment.strip().replace("|", r"\|").replace("\n", "<br>")
 
 
 def anchor(name: str) -> str:
-    """A place that a link can point to."""
+    """Return an anchor for links."""
     return f'<a id="{html.escape(name)}"></a>'
 
 
 def link(text: str, target: str) -> str:
-    """A link; ``text`` is markdown."""
+    """Return a link; ``text`` is markdown."""
     return f"[{text}]({target})"
 
 
 def folded(summary: str, block: str) -> str:
-    """A block that a reader opens; ``summary`` is plain text. Where HTML is not shown it is simply there."""
+    """Return a block that the reader can unfold; ``summary`` is plain text. Without HTML the block is always shown."""
     return f"<details>\n<summary>{escape(summary, inside_line=True)}</summary>\n\n{block}\n\n</details>"
 
 
 def bullets(items: Iterable[str]) -> str:
-    """A list of markdown fragments, one line each."""
+    """Return a list of markdown fragments, one line each."""
     return "\n".join(f"- {one_line(item)}" for item in items)
 
 
 def one_line(fragment: str) -> str:
-    """A fragment without line ends, and with single blanks."""
+    """Return a fragment without line ends and with single blanks."""
     return " ".join(fragment.split())
 
 
 def document(blocks: Iterable[str]) -> str:
-    """Blocks with one empty line between them and a newline at the end; empty blocks are left out."""
+    """Join blocks with one empty line between them and a newline at the end, without empty blocks."""
     return "\n\n".join(block.strip("\n") for block in blocks if block.strip()) + "\n"

@@ -1,4 +1,4 @@
-"""Numbers as text: exact numbers exactly, floats with few digits."""
+"""Numbers as text: short exact numbers in full, floats with few digits."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 
 from dpverify.ledger.results import Number, Slack
 
-NEAR_ONE = 1e-8  # a number that is nearer to 1 is shown by how far it is off
-SHORT = 12  # characters; a longer exact number is shown by its float; the whole of it is in the JSON
+NEAR_ONE = 1e-8  # a number nearer to 1 is shown by its difference from 1
+SHORT = 12  # characters; a longer exact number is shown as a float (the JSON has the exact number)
 
 
 def to_float(number: Number) -> float:
@@ -16,7 +16,7 @@ def to_float(number: Number) -> float:
 
 
 def show_float(value: float, digits: int = 4) -> str:
-    """A float with ``digits`` significant digits, more where it would look like 1: ``0.4286``, ``1.2e-6``, ``∞``."""
+    """Return a float with ``digits`` digits, or more if it would look like 1: ``0.4286``, ``1.2e-6``, ``∞``."""
     if math.isnan(value):
         return "undefined"
     if math.isinf(value):
@@ -36,7 +36,7 @@ def show(number: Number, digits: int = 4) -> str:
 
 
 def show_side(number: Number, digits: int = 4) -> str:
-    """A side of a counterexample: ``3/7`` where the fraction is short, ``≈0.4286`` where it is long or a float."""
+    """Return a side of a counterexample: ``3/7`` if the fraction is short, ``≈0.4286`` if it is long or a float."""
     exact = number.exact
     if exact is not None and len(exact) <= SHORT and not _is_float(exact):
         return exact
@@ -45,7 +45,7 @@ def show_side(number: Number, digits: int = 4) -> str:
 
 
 def readable_side(side: str) -> str:
-    """A side in fewer digits: ``1e-6`` for 1/1000000, ``≈1 - 1e-16`` for a float next to 1; others as they are."""
+    """Return a shorter text of a side: ``1e-6`` for 1/1000000, ``≈1 - 1e-16`` for a float close to 1."""
     above, _, below = side.partition("/")
     if len(below) > 2 and below.strip("0") == "1":
         return show_float(int(above) / int(below), SHORT)
@@ -54,21 +54,21 @@ def readable_side(side: str) -> str:
 
 
 def _is_float(exact: str) -> bool:
-    """Return whether a fraction is a float: its denominator is a large power of two."""
+    """Test whether a fraction comes from a float: its denominator is a large power of two."""
     below = int(exact.partition("/")[2] or 1)
     return below > 2**10 and below & (below - 1) == 0
 
 
-TELLING = (1e-3, 1e6)  # beyond these a slack says only that a bound is false, or far from what it bounds
+TELLING = (1e-3, 1e6)  # a slack outside this range shows only that a bound is false or very loose
 
 
 def says_something(value: Number) -> bool:
-    """Return whether a slack has a size that is informative beyond a counterexample."""
+    """Test whether a slack is in the informative range ``TELLING``."""
     return TELLING[0] <= to_float(value) <= TELLING[1]
 
 
 def show_slack(slack: Slack | None) -> str:
-    """``smallest / typical``, or "" where there is no slack, or none that says something."""
+    """Return ``smallest / typical`` (only the smallest if they agree), or "" without an informative slack."""
     if slack is None or not says_something(slack.min):
         return ""
     smallest = show(slack.min)
@@ -83,7 +83,10 @@ def show_count(number: int) -> str:
 
 
 def show_point(parameters: dict[str, Number], *, exact: bool = False) -> str:
-    """A point, as ``N=1, T=3, alpha=1/2``; numbers that are exact and short are shown so, or all that are exact."""
+    """Return a point as text, such as ``N=1, T=3, alpha=1/2``.
+
+    Long exact numbers are shown as floats, unless ``exact`` is set and all numbers are exact.
+    """
     if exact and all(number.exact for number in parameters.values()):
         return ", ".join(f"{name}={number.exact}" for name, number in sorted(parameters.items()))
     values = ((name, show_side(number, 6).removeprefix("≈")) for name, number in sorted(parameters.items()))

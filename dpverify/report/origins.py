@@ -1,4 +1,4 @@
-"""Where a side condition of a step comes from: a condition of the statement, a case, or the signs of letters."""
+"""Find the origin of a side condition of a step: a condition of the statement, a case, or the signs of letters."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from fractions import Fraction
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Name, Neg, Num, Sum
 
-Terms = Mapping[str, Fraction]  # coefficients of the terms of a sum by their text; that of 1 by the empty text
+Terms = Mapping[str, Fraction]  # coefficients of a sum by the text of the term; the constant has the empty text
 
 _ONE = ""
-_INDICES = "ijkl"  # of sums over integers that are at least 0
+_INDICES = "ijkl"  # indices of sums; they are at least 0
 _NEVER_NEGATIVE = frozenset({"sqrt", "exp", "abs", "norm", "moment", "bit", "popcount", "binomial", "mod"})
 
 
 @dataclass(frozen=True)
 class Granted:
-    """A relation that holds at a step, and what grants it."""
+    """A relation that holds at a step, and its reason."""
 
     relation: Compare
     by: str  # such as "this case"; empty for a condition of the statement
 
 
 def is_same(condition: Compare, fact: Compare) -> bool:
-    """Whether two comparisons have the same sides, in either order."""
+    """Test whether two comparisons are the same, such as ``a <= b`` and ``b >= a``."""
     sides = [[_terms(side) for side in _ordered(relation)] for relation in (condition, fact)]
     return _gap(condition)[0] == _gap(fact)[0] and sides[0] == sides[1]
 
 
 def origin(condition: Compare, granted: Sequence[Granted]) -> Granted | None:
-    """The relation from which a condition follows at once, up to a factor and a constant; None if none does."""
+    """Return the latest relation that implies a condition up to a factor and a constant, or None."""
     return next((fact for fact in reversed(granted) if _follows(condition, fact.relation)), None)
 
 
 def is_obvious(condition: Compare, granted: Iterable[Granted]) -> bool:
-    """Whether a condition compares equal sides or numbers, or follows from the signs of single letters."""
+    """Test whether a condition compares equal sides or numbers, or follows from the signs of single letters."""
     strict, gap = _gap(condition)
     constant = gap.get(_ONE, Fraction(0))
     if not gap.keys() - {_ONE} and (constant > 0 or (constant == 0 and not strict)):
@@ -49,14 +49,14 @@ def is_obvious(condition: Compare, granted: Iterable[Granted]) -> bool:
 
 
 def is_bound_of_letter(relation: Compare) -> bool:
-    """Whether a relation bounds one letter by a number, as domains do."""
+    """Test whether a relation bounds one letter by a number, as domains do."""
     small, large = _ordered(relation)
     return {type(small), type(large)} == {Name, Num}
 
 
 @dataclass(frozen=True)
 class LetterSigns:
-    """Letters that are known to be positive, or at least 0."""
+    """Letters that are known to be positive or nonnegative."""
 
     positive: frozenset[str]
     nonnegative: frozenset[str]
@@ -64,7 +64,7 @@ class LetterSigns:
 
     @classmethod
     def granted(cls, relations: Sequence[Compare]) -> LetterSigns:
-        """The letters that relations such as ``N >= 1`` show to be so."""
+        """Return the signs that follow from relations such as ``N >= 1``."""
         positive: set[str] = set()
         nonnegative: set[str] = set()
         for relation in relations:
@@ -75,12 +75,12 @@ class LetterSigns:
         return cls(frozenset(positive), frozenset(nonnegative | positive | set(_INDICES)), tuple(relations))
 
     def _is_granted(self, sign: Comparison, large: Formula, small: int = 0) -> bool:
-        """Whether one relation shows that a formula is above a number."""
+        """Test whether one relation implies that a formula is above `small`, or at least `small`, by ``sign``."""
         wanted = Compare((sign,), (Num(Fraction(small)), large))
         return any(_follows(wanted, relation) for relation in self.relations)
 
     def _logarithm(self, sign: Comparison, inside: Formula) -> bool:
-        """Whether one relation shows that the argument of a logarithm is above 1."""
+        """Test whether one relation implies that the argument of a logarithm is above 1, or at least 1, by ``sign``."""
         match inside:
             case Bin("/", Num(value), Name(name)) if value == 1:
                 below_one = Compare((sign,), (Name(name), Num(value)))
@@ -89,7 +89,7 @@ class LetterSigns:
                 return self._is_granted(sign, inside, 1)
 
     def is_positive(self, node: Formula) -> bool:
-        """Whether signs alone show that a formula is positive."""
+        """Test whether signs and single relations imply that a formula is positive."""
         match node:
             case Num(value):
                 return value > 0
@@ -109,7 +109,7 @@ class LetterSigns:
         return isinstance(node, Call) and node.name == "exp"
 
     def is_nonnegative(self, node: Formula) -> bool:
-        """Whether signs alone show that a formula is at least 0."""
+        """Test whether signs and single relations imply that a formula is at least 0."""
         match node:
             case Name(name):
                 return name in self.nonnegative
@@ -131,7 +131,7 @@ class LetterSigns:
 
 
 def _follows(condition: Compare, fact: Compare) -> bool:
-    """Whether the gap of a condition is that of a fact, times a positive number, plus a number that helps."""
+    """Test whether a condition's gap (larger minus smaller side) is a positive multiple of a fact's gap, or more."""
     if "==" in (*condition.ops, *fact.ops):
         return condition == fact
     strict, gap = _gap(condition)
@@ -147,19 +147,19 @@ def _follows(condition: Compare, fact: Compare) -> bool:
 
 
 def _ordered(relation: Compare) -> tuple[Formula, Formula]:
-    """The sides of a comparison, the smaller one first."""
+    """Return the sides of a comparison, the smaller side first."""
     left, right = relation.operands
     return (right, left) if relation.ops[0] in (">", ">=") else (left, right)
 
 
 def _gap(relation: Compare) -> tuple[bool, Terms]:
-    """Whether a comparison is strict, and what the larger side has more than the smaller one."""
+    """Return whether a comparison is strict, and the difference of the larger and the smaller side."""
     small, large = _ordered(relation)
     return relation.ops[0] in ("<", ">"), _terms(Bin("-", large, small))
 
 
 def _terms(node: Formula) -> dict[str, Fraction]:
-    """A formula as a sum of terms with coefficients; terms that cancel are left out."""
+    """Return a formula as a sum of terms with coefficients, without terms that cancel."""
     match node:
         case Num(value):
             return {_ONE: value} if value else {}
@@ -186,7 +186,7 @@ def _scaled(terms: Mapping[str, Fraction], factor: Fraction) -> dict[str, Fracti
 
 
 def _split(node: Formula) -> tuple[Fraction, list[Formula]]:
-    """The number in a product, and its other factors."""
+    """Return the numerical factor of a product, and its other factors."""
     match node:
         case Num(value):
             return value, []

@@ -1,7 +1,7 @@
-"""A statement as pages and terminals show it, printed or corrected, and the premises of its derivation in words.
+"""Statements, printed or corrected, as text for pages and terminals, and the premises of their derivations in words.
 
-One function shows the whole statement, and nothing is left out. Premises are other statements, the literature, meanings
-of names, and quantities that are measured.
+A statement is shown completely by one function. Premises are other statements, theorems of the literature, meanings of
+names, and measured quantities.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpverify.report.markdown import quotes_formula
 from dpverify.report.words import MARKS, exactly_if, instead_words
 
 LONGEST_DEFINITION = 60  # characters of a definition that a page shows
-GIVEN = "Given: "  # how the line of the premises begins
+GIVEN = "Given: "  # beginning of the line with the premises
 VARIANTS = {"printed": "as printed", "amended": "corrected", "held": "where it holds"}
 
 _STATEMENT = re.compile(r"[a-z0-9_]+:(?P<claim>[a-z0-9-]+) \((?P<about>.*)\)")
@@ -33,7 +33,7 @@ _ORDER = re.compile(r"[^ ]+(?: [-+*/] [^ ]+)* (?:<=|>=|<|>) [^ ]+(?: [-+*/] [^ ]
 
 
 def given_line(source: Result | AmendmentResult) -> str:
-    """The premises that a statement is proved given, those about letters of the derivation alone at the end."""
+    """Return the premises of a "proved given" statement. Premises about letters of only the derivation are last."""
     premises: list[str] = []
     of_letters: list[str] = []
     for text in source.given:
@@ -43,7 +43,7 @@ def given_line(source: Result | AmendmentResult) -> str:
 
 
 def definitions_line(source: Result | AmendmentResult) -> str:
-    """What is measured, as a formula, where its definition is short; functions and long ones are in the data."""
+    """Return the definitions of measured quantities that are short. Functions and long definitions are left out."""
     definitions = []
     for text in source.definitions:
         name, _, formula = text.partition(" = ")
@@ -68,7 +68,7 @@ def _premise(text: str, source: Result | AmendmentResult) -> str:
 
 
 def _named(name: str, source: Result | AmendmentResult) -> str:
-    """A quantity in the paper's letters where the statement measures it, else by its name."""
+    """Return a quantity in the paper's letters if the statement measures it, else its name as code."""
     letters = (line.latex for line in source.display if line.word == "measured:" and line.text == name)
     return next((md.inline_math(latex) for latex in letters if latex), md.code(name))
 
@@ -76,9 +76,9 @@ def _named(name: str, source: Result | AmendmentResult) -> str:
 _BOUND = re.compile(r"(?P<letter>[^<>=]*?)(?P<bound> (?:\\ge|>) \d+)")  # such as ``T \ge 1``
 _ORDERS = re.compile("<=|>=|<|>")
 _SHOWN_ORDERS = re.compile(r"\\le(?![a-z])|\\ge(?![a-z])|<|>")
-SHARED_LINES = ("where", "reading")  # what may be shown elsewhere in a section, once for all its statements
+SHARED_LINES = ("where", "reading")  # lines that a section may show once for all its statements
 _WORDS_OF_STATEMENT = ("", "in words:")
-_GROUPS = {  # parts of a statement that a correction shows whole if a printed line of them is gone
+_GROUPS = {  # parts of a statement that a correction shows completely if it drops a printed line of them
     "with": "definitions",
     "if": "conditions",
     "assuming": "assumptions",
@@ -88,7 +88,7 @@ KINDS = {"integer": "whole", "real": "real"}  # kinds of domains, in words
 
 
 def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
-    """What was judged; of a result that does not carry it whole, the formula or the words."""
+    """Return the lines of the judged statement; only its formula or words if the result lacks the lines."""
     if source.display:
         return source.display
     text = source.printed if isinstance(source, Result) else source.formula or source.statement or ""
@@ -96,29 +96,29 @@ def statement_of(source: Result | AmendmentResult) -> Sequence[Line]:
 
 
 def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -> str:
-    """A statement as markdown: a displayed formula, or the words, and below it everything that belongs to it.
+    """Return a statement as markdown: a displayed formula or the words, then definitions, conditions and letters.
 
-    ``is_shared``: its letters and its reading are shown elsewhere on the page.
+    ``is_shared`` leaves out its letters and its reading, which the page shows elsewhere.
     """
     return block_of_lines([line for line in statement_of(source) if not is_shared or line.word not in SHARED_LINES])
 
 
 def block_of_lines(lines: Sequence[Line]) -> str:
-    """The lines of a statement as markdown: the first one displayed, and below it everything that belongs to it."""
+    """Return lines of a statement as markdown: the first line is displayed, and the others follow in a sentence."""
     return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
 
 
 def printed_block(result: Result) -> str:
-    """The judged statement below its quotation; a formula that the quotation shows already is not shown again."""
+    """Return the judged statement below its quotation, without a formula that the quotation already shows."""
     lines = [line for line in statement_of(result) if line.word not in SHARED_LINES]
     is_quoted = bool(lines) and quotes_formula(result.quote, lines[0].latex)
     return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
 
 
 def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter: bool = False) -> str:
-    """A corrected statement below the printed one of the same page: what is the same is not shown again.
+    """Return a corrected statement, without the parts that are the same in the printed statement above it.
 
-    ``in_chapter``: no heading gives its conditions, and its formula is shown even if it is the printed one.
+    With ``in_chapter``, its formula and conditions are always shown, because there is no heading with the conditions.
     """
     above = {_key(line): line for line in statement_of(printed) if line.word not in SHARED_LINES}
     lines = [line for line in statement_of(amendment) if line.word not in SHARED_LINES]
@@ -134,7 +134,7 @@ def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter:
 
 
 def _replacements(lines: Sequence[Line], replaced: Container[str]) -> Iterator[str]:
-    """Say which parts of a corrected statement replace the printed ones, and which are gone."""
+    """Yield sentences on which parts of a corrected statement replace printed parts, and which parts are dropped."""
     groups = {group: bool(_after(lines, word)) for word, group in _GROUPS.items() if word in replaced}
     if nonempty := [group for group, has_lines in groups.items() if has_lines]:
         yield f"These {' and '.join(nonempty)} replace the printed ones."
@@ -147,14 +147,14 @@ def _key(line: Line) -> tuple[str, str]:
 
 
 def statement_block_of(lines: Sequence[Line]) -> str:
-    """The formula or the words of a statement."""
+    """Return the formula or the words of a statement as markdown."""
     return "\n\n".join(
         md.math_block(line.latex) if line.latex else md.explanation(line.text) for line in lines if line.text
     )
 
 
 def statement_in_line(source: Result | AmendmentResult) -> str:
-    """The same in one line, as a table or a list has it."""
+    """Return a statement in one line, for a table or a list."""
     lines = statement_of(source)
     above = [_fragment(line) for line in lines[:1] if line.text]
     belongs = _belongs(lines)
@@ -163,7 +163,7 @@ def statement_in_line(source: Result | AmendmentResult) -> str:
 
 
 def instead_in_line(amendment: AmendmentResult) -> str:
-    """What stands in the place of a refuted claim, its conditions as formulas: ``holds for`` and N >= 2."""
+    """Return the replacement of a refuted claim in words, with typeset conditions: ``holds for`` and N >= 2."""
     if not (amendment.corrects and amendment.holds_for):
         return instead_words(amendment)
     conditions = {line.text: line for line in _after(amendment.display, "if")}
@@ -172,7 +172,7 @@ def instead_in_line(amendment: AmendmentResult) -> str:
 
 
 def instead_line(amendment: AmendmentResult) -> str:
-    """The same with its status, as the beginning of a paragraph."""
+    """Return the replacement of a refuted claim with its status, as the beginning of a paragraph."""
     link = f" {exactly_if(amendment)} " if amendment.only_restates else " for "
     words, _, conditions = instead_in_line(amendment).partition(link)
     head = f"{words[:1].upper()}{words[1:]}"
@@ -183,9 +183,9 @@ def instead_line(amendment: AmendmentResult) -> str:
 
 
 def shared_letters(groups: Sequence[Sequence[Result]]) -> frozenset[str]:
-    """The domain that most claims of a page give a letter, of each letter that several claims have.
+    """Return the most common domain of each letter that several claims of a page share.
 
-    A letter that means different things on the page, such as an order and the end of a node, is left to the claims.
+    A letter with several meanings on the page is left out, and the claims define it.
     """
     domains: dict[str, Counter[str]] = {}
     meanings: dict[str, set[str]] = {}
@@ -200,16 +200,16 @@ def shared_letters(groups: Sequence[Sequence[Result]]) -> frozenset[str]:
 
 
 def letters_of_page(groups: Sequence[Sequence[Result]], shared: Container[str]) -> str:
-    """What the letters of a page are, once for all its claims."""
+    """Return a sentence with the shared domains of the letters of a page."""
     lines = {text: line for results in groups for text, line in _domains(results).items() if text in shared}
     letters = _letters([*lines.values()])
     return f"Letters, where a claim does not say otherwise: {letters}." if letters else ""
 
 
 def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
-    """What the letters of a claim are, of the printed statement and of all corrected ones.
+    """Return the letters and names of a claim, for the printed statement and all corrected statements.
 
-    ``shared``: the domains that the page gives for all its claims.
+    ``shared`` has the domains that the page shows once for all its claims.
     """
     line_of = _domains(results)
     different = {text.partition(" ")[0] for text in line_of if text not in shared}
@@ -232,12 +232,12 @@ def _statements(results: Sequence[Result]) -> list[Result | AmendmentResult]:
 
 
 def _domains(results: Sequence[Result]) -> dict[str, Line]:
-    """Where the letters of a claim live, by the text of the line."""
+    """Return the lines with the domains of a claim's letters, by their text."""
     return {line.text: line for source in _statements(results) for line in _after(statement_of(source), "where")}
 
 
 def _name_and_letter(line: Line) -> tuple[str, str]:
-    """The name of a letter as points have it, and the letter."""
+    """Return the name of a letter in points, and its LaTeX."""
     name, _, domain = line.text.partition(" ")
     bounds = domain.rpartition(", ")[2]
     letter_latex = line.latex.rpartition(r",\ ")[2]
@@ -251,7 +251,7 @@ def _plain(name: str) -> str:
 
 
 def readings_block(results: Sequence[Result], page: str | None = None) -> str:
-    """What the readings of claims mean, a line each; where a page is given, only if it mentions one of their names."""
+    """Return the meanings of the readings of claims as a list; with ``page``, only readings that the page mentions."""
     lines = {line.text: line.about for result in results for line in _after(statement_of(result), "reading")}
     meanings = dict.fromkeys(lines.values())
     texts_of = {about: [text for text, meaning in lines.items() if meaning == about] for about in meanings if about}
@@ -268,7 +268,7 @@ def _choices(readings: Sequence[str]) -> str:
 
 
 def _belongs(lines: Sequence[Line]) -> str:
-    """Definitions, conditions, assumptions, domains and reading, each introduced once."""
+    """Return the definitions, conditions, assumptions, domains and reading of a statement in one line."""
     heads = {"with": "with", "if": "if", "assuming": "assuming", "constant may depend on": "a constant that depends on"}
     parts = [f"{head} {_joined(formulas)}" for word, head in heads.items() if (formulas := _after(lines, word))]
     parts += [f"for {letters}"] if (letters := _letters(_after(lines, "where"))) else []
@@ -277,7 +277,7 @@ def _belongs(lines: Sequence[Line]) -> str:
 
 
 def _letters(domains: Sequence[Line]) -> str:
-    """Where letters live: those of one kind together, and of these the ones with one lower bound in one formula."""
+    """Return the domains of letters, grouped by kind and, within a kind, by a common lower bound."""
     parts = []
     for kind, words in KINDS.items():
         bounded: dict[str, list[str]] = {}

@@ -1,7 +1,7 @@
-"""How figures look, and how they become bytes that do not depend on machine, user settings or time.
+"""The style of figures, and their conversion to bytes that do not depend on machine, user settings or time.
 
-Colours are those of Okabe and Ito, told apart under every colour blindness; lines also differ in dash and shade, so
-that a print in grey still reads. matplotlib's global settings are put aside while a figure is drawn and restored.
+The colours are those of Okabe and Ito, which are distinguishable with every kind of colour blindness. Lines also differ
+in dash and shade, so that figures are readable in grey. matplotlib's global settings are restored after drawing.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ VERMILLION = "#D55E00"
 GREY = "#6b6b6b"
 LIGHT = "#dcdcdc"
 
-WIDTH = 7.6  # width of a figure in inches; 547 points, what GitHub's column holds with room to spare
+WIDTH = 7.6  # width of a figure in inches (547 points), which fits GitHub's column
 
 _SETTINGS = Path(__file__).with_name("figures.mplstyle")
 
 
 @contextmanager
 def look() -> Iterator[None]:
-    """The settings under which figures are drawn and written; whatever the user had comes back afterwards."""
+    """Set matplotlib's settings for our figures in a context; the user's settings are restored afterwards."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(mpl.rc_params_from_file(_SETTINGS, use_default_template=False))
@@ -46,7 +46,7 @@ def look() -> Iterator[None]:
 
 
 def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
-    """Draw a figure and give it as SVG: the same bytes on every call, its letters as outlines."""
+    """Draw a figure and return it as SVG: the same bytes on every call, with letters as outlines."""
     out = io.BytesIO()
     with look():
         figure = draw()
@@ -57,13 +57,13 @@ def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
 
 
 def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:
-    """Axes on a figure of fixed size. The axes; :func:`root` gives their figure."""
+    """Return axes on a new figure of fixed width; :func:`root` returns their figure."""
     figure = Figure(figsize=(WIDTH, height))
     return figure.add_axes((left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (top + bottom) / height))
 
 
 def root(axes: Axes) -> Figure:
-    """The figure that axes stand on."""
+    """Return the figure of axes."""
     figure = axes.get_figure(root=True)
     if figure is None:
         raise RuntimeError("axes: they stand on no figure")
@@ -71,7 +71,7 @@ def root(axes: Axes) -> Figure:
 
 
 def heading(axes: Axes, title: str, subtitle: str) -> None:
-    """A title, and under it one quiet line about the data."""
+    """Write a title, and below it a grey line about the data."""
     axes.set_title(title)
     axes.annotate(
         subtitle,
@@ -86,7 +86,7 @@ def heading(axes: Axes, title: str, subtitle: str) -> None:
 
 
 def logarithmic(axis: Axis, low: float, high: float) -> None:
-    """Plain numbers on a logarithmic axis: 1, 2, 5, 10 over a short range, powers of ten over a long one."""
+    """Set the ticks of a logarithmic axis: 1, 2, 5, 10 for a short range, powers of ten for a long range."""
     steps = (1.0, 2.0, 5.0) if high / low < 300 else (1.0,)
     axis.set_major_locator(LogLocator(subs=steps, numticks=12))
     axis.set_minor_locator(NullLocator())
@@ -94,13 +94,13 @@ def logarithmic(axis: Axis, low: float, high: float) -> None:
 
 
 def log_scale(axes: Axes, which: Literal["x", "y"], low: float, high: float) -> None:
-    """A logarithmic axis from ``low`` to ``high``, with plain numbers."""
+    """Make an axis logarithmic from ``low`` to ``high``, with plain numbers at the ticks."""
     axes.set(**{f"{which}scale": "log", f"{which}lim": (low, high)})
     logarithmic(axes.xaxis if which == "x" else axes.yaxis, low, high)
 
 
 def ticks_at(axes: Axes, x: Sequence[float]) -> None:
-    """A tick at each of these places, and nowhere else."""
+    """Put ticks at the given places only."""
     axes.xaxis.set_ticks(x, [show_float(value) for value in x])
     axes.xaxis.set_ticks([], minor=True)
 
@@ -110,7 +110,7 @@ LINE = 14.0  # height of a row of a table below the axes, in points
 
 @dataclass(frozen=True)
 class EndLabel:
-    """A label at the right end of a line: its height (data units), text, colour, and whether a thin line joins them."""
+    """A label at the right end of a line: its height (data units), text, colour, and whether a thin line joins both."""
 
     y: float
     text: str
@@ -119,7 +119,7 @@ class EndLabel:
 
 
 def finish(axes: Axes, title: tuple[str, str], names: tuple[str, str], labels: Sequence[EndLabel]) -> Figure:
-    """Write title and subtitle, the names of both axes and the labels of the lines. The figure, done."""
+    """Write title and subtitle, the names of both axes and the labels of the lines; return the figure."""
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
     heading(axes, *title)
@@ -128,7 +128,7 @@ def finish(axes: Axes, title: tuple[str, str], names: tuple[str, str], labels: S
 
 
 def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
-    """Write labels to the right of the axes, at their lines' height, moved apart where they would touch."""
+    """Write labels to the right of the axes at the heights of their lines, moved apart if they would overlap."""
     box = axes.get_window_extent()
     tall = box.height / root(axes).dpi * 72
     entries = sorted(labels, key=lambda label: label.y)
@@ -153,7 +153,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
 
 
 def apart(desired: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
-    """Heights near the wanted ones, in the same order, that leave each label its size and stay in the axes."""
+    """Return heights near the desired heights, in the same order, so that labels do not overlap or leave the axes."""
     heights = list(desired)
     for _ in range(200):
         moved = 0.0
@@ -170,7 +170,7 @@ def apart(desired: Sequence[float], sizes: Sequence[float], tall: float) -> list
 
 
 def write_below(axes: Axes, words: Iterable[tuple[str, float, int, str]], *, down: float, ha: str = "center") -> None:
-    """Write a table below the axes: each text, how far right as a part of the width, its row from 0, its colour."""
+    """Write a table below the axes. Each entry has a text, an x position in axes widths, a row from 0, and a colour."""
     for word, place, row, color in words:
         axes.annotate(
             word,

@@ -1,4 +1,4 @@
-"""A run in a terminal: tables by status where somebody looks, plain lines where a program reads."""
+"""Print a run: tables by status in a terminal, plain lines for other programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dpverify.report.words import (
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """The groups from top to bottom: what matters most ends up next to the prompt."""
 
-NOT_REACHED = "not reached"  # stands in the place of the status of a claim that an interrupted run did not reach
+NOT_REACHED = "not reached"  # shown instead of the status of a claim that an interrupted run did not reach
 
 STYLES: dict[Status, str] = {
     "proved": "blue",
@@ -51,13 +51,13 @@ STYLES: dict[Status, str] = {
     "untested": "dim",
 }
 
-NARROW = 72  # below this width a table's last column is too thin to read; the reasons then stand below the claims
+NARROW = 72  # in narrower terminals, reasons are printed below the claims instead of in a table's last column
 
 
 def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
-    """Print the verdicts of a run that have these statuses, grouped by status, then what a person wants to know.
+    """Print the verdicts of a run with the statuses `listed`, grouped by status, and then the closing lines.
 
-    Our notes are in groups of their own, before those of the claims.
+    Our notes form separate groups before the groups of the claims.
     """
     groups = [
         (
@@ -89,20 +89,20 @@ def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> 
 
 
 def readable(text: str, console: Console) -> str:
-    """The text in letters that the console can show."""
+    """Return a text in letters that the console can show."""
     if _unicode(console):
         return text
     return in_ascii(text)
 
 
 def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
-    """Print lines that are wrapped already."""
+    """Print lines that are already wrapped."""
     for line in lines:
         console.print(Text(readable(line.text, console), style=line.style), soft_wrap=True)
 
 
 def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
-    """The last lines: totals, what needs somebody's attention, how far to trust them, and where there is more."""
+    """Yield the last lines: totals, problems, the bound on false alarms, reused results, and further options."""
     results = run.results
     claims, notes = ([r for r in results if r.is_note == is_own] for is_own in (False, True))
     if claims or not notes:
@@ -143,14 +143,14 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
 
 
 def _disagreements(result: Result) -> Iterator[str]:
-    """Say in what our sources disagree, a line for each check."""
+    """Yield a line for each disagreement of our sources."""
     texts = [disagreement.text for disagreement in result.disagreements] or [result.reason]
     for text in texts:
         yield f"SOURCES DISAGREE: {item_id(result)}: {text}"
 
 
 def _recorded(results: Sequence[Result]) -> Iterator[str]:
-    """Say what was looked at of the checks that were taken from the recorded run."""
+    """Yield a line on how the checks that were taken from the recorded run were confirmed."""
     recorded_checks = [check for result in results for check in result.all_checks if check.by_certificate]
     derivations = sum(check.method == "derivation" for check in recorded_checks)
     refutations = sum(check.status == "refuted" for check in recorded_checks)
@@ -170,7 +170,7 @@ def _counted(results: Sequence[Result], noun: str) -> str:
 
 
 def _severities(results: Sequence[Result]) -> str:
-    """Return how many claims are refuted, by severity, each claim once, and the names of the worst ones."""
+    """Return the number of refuted claims by severity, and the ids of those with severity privacy."""
     worst = ", ".join(by_severity(results).get("privacy", ()))
     names = f" Severity privacy: {worst}." if worst else ""
     severity_text = severities_words(results)
@@ -178,12 +178,12 @@ def _severities(results: Sequence[Result]) -> str:
 
 
 def _confirmed(results: Sequence[Result]) -> str:
-    """How the verdicts stand to the pinned ones, in one sentence."""
+    """Compare the verdicts with the recorded ones in one sentence."""
     against = sum(result.contradicts for result in results)
     weak = sum("unconfirmed" in pin_words(result) for result in results)
     differing = sum(result.sources_disagree for result in results)
     sentence = f"{plural(against, 'pinned verdict')} contradicted" if against else "No pinned verdict is contradicted"
-    if differing:  # one of them may be contradicted by the source that is right
+    if differing:  # the correct source may contradict the recorded verdict
         undecided = (
             f"Our sources disagree in {plural(differing, 'verdict')}, so nothing is decided about the pins there"
         )
@@ -193,7 +193,7 @@ def _confirmed(results: Sequence[Result]) -> str:
 
 
 def _at(result: Result, listed: Container[str]) -> str:
-    """Where a refuted claim is false, with both sides; nothing if the verdict is listed above."""
+    """Return the first counterexample of a refuted claim; empty if the verdict is listed above."""
     examples = telling(result) if result.status == "refuted" and result.status not in listed else []
     return f" {_example(result, examples[0])}" if examples else ""
 
@@ -203,7 +203,7 @@ def _example(result: Result, example: Counterexample) -> str:
 
 
 def why(result: Result) -> str:
-    """The reason of a verdict in one line; a refutation shows its first counterexample."""
+    """Return the reason of a verdict in one line; for a refutation its first counterexample."""
     if result.status == "refuted" and (examples := telling(result)):
         return _example(result, examples[0])
     premises = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
@@ -212,13 +212,13 @@ def why(result: Result) -> str:
 
 
 def found_so_far(name: str, check_result: CheckResult, console: Console) -> Text:
-    """A refutation as soon as it is there, in a line: its counterexample, or what its check says."""
+    """Return a line about a refutation during the run: its counterexample, or the message of its check."""
     words = example_words(check_result.counterexamples[0]) if check_result.counterexamples else check_result.message
     return Text(readable(f"{mark('refuted', console)} refuted so far: {name}: {words}", console), style="bold red")
 
 
 def mark(status: Status, console: Console) -> str:
-    """The mark of a status, in letters that the console can show."""
+    """Return the mark of a status in letters that the console can show."""
     return (MARKS if _unicode(console) else ASCII_MARKS)[status]
 
 
@@ -227,7 +227,7 @@ def _unicode(console: Console) -> bool:
 
 
 def amendment_words(result: Result) -> str:
-    """Where the printed statement holds and what is corrected, each with its own status; "" where there is neither."""
+    """Return the regime and the amendment in words, each with its status; "" if there are none."""
     statements = [statement for statement in (result.holds, result.amendment) if statement]
     return "; ".join(with_status(statement, instead_words(statement)) for statement in statements)
 
@@ -241,7 +241,7 @@ def _table(results: Sequence[Result], console: Console) -> Table:
 
 
 def _stack(results: Sequence[Result], console: Console) -> Group:
-    """Claims, and below each its reason: for narrow terminals."""
+    """Return claims with their reasons below them, for narrow terminals."""
     lines: list[Text | Padding] = []
     for names, result in _same_reason(results):
         slack = f"  slack {room}" if (room := show_slack(result.slack)) else ""
@@ -250,7 +250,7 @@ def _stack(results: Sequence[Result], console: Console) -> Group:
 
 
 def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
-    """Untested claims with one reason together; every other result for itself."""
+    """Group the untested claims that have the same reason; every other result forms its own group."""
     groups: dict[str, tuple[list[str], Result]] = {}
     for result in results:
         key = result.reason if result.status == "untested" else item_id(result)
@@ -280,7 +280,7 @@ def _vacuous(result: Result) -> str:
 
 
 def _loud(result: Result) -> str:
-    """What must not be overlooked."""
+    """Return a warning about a disagreement of our sources or a contradicted verdict; empty without one."""
     return "sources disagree" if result.sources_disagree else pin_words(result) if result.contradicts else ""
 
 
@@ -290,16 +290,16 @@ def _notes(*parts: str) -> str:
 
 
 class _Rate(bars.ProgressColumn):
-    """How fast it goes."""
+    """The speed of a task."""
 
     def render(self, task: bars.Task) -> Text:
-        """Give the steps in a second, once that is known."""
+        """Return the steps per second, or an empty text while they are unknown."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:.2g}/s" if speed else "")
 
 
 def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
-    """A bar with how far it is in its own words; nothing where stderr is no terminal."""
+    """Return a progress bar on stderr with `count` as its counter; it is hidden if stderr is not a terminal."""
     console = Console(stderr=True)
     label = bars.TextColumn("{task.description}", markup=False)
     columns = (bars.BarColumn(), count, _Rate(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn(), label)
@@ -308,7 +308,7 @@ def bar_on_stderr(count: bars.ProgressColumn) -> bars.Progress:
 
 @contextmanager
 def rounds_on_stderr() -> Iterator[Callable[[int, int, str], None]]:
-    """Show how far it is: how many calls were made, of how many, and what is being done."""
+    """Show a progress bar, and yield a function of the finished calls, all calls, and a label."""
     with bar_on_stderr(bars.TaskProgressColumn()) as bar:
         task = bar.add_task("starting", total=None)
         yield lambda done, total, label: bar.update(task, completed=done, total=total, description=label)

@@ -1,10 +1,10 @@
 r"""Formulas in running text: ``alpha >= 1/N`` becomes ``$\alpha \ge 1/N$``.
 
-One rule: the longest stretch of text that reads as a formula becomes one, token by token and in its order, so that no
-bracket and no operator is added or removed. What is code, a link or a formula already stays as it is. So does a stretch
-without an operator, Greek letter, subscript or function, unless it is a single letter.
+The longest stretch of text that can be parsed as a formula is typeset, token by token and in order, so that no bracket
+and no operator is added or removed. Code, links and existing formulas are not changed. A stretch without an operator, a
+Greek letter, a subscript or a function is not changed either, unless it is a single letter.
 
-A small grammar of formulas in plain letters decides how far a formula reaches from a given place, and gives its LaTeX.
+A small grammar of formulas in plain text determines where a formula ends, and produces its LaTeX.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _EXPONENTIAL = re.compile(r"(\d+(?:\.\d+)?)e([+-]?)0*(\d+)")
 _OPERATOR = re.compile(
     r"(log2|log|ln|exp|min|max|popcount|lowbit|COMPOSE|O~(?=\()|sqrt|floor|ceil|grad)(?![A-Za-z0-9_-])"
 )
-WORDS = frozenset("aAI")  # letters that are words
+WORDS = frozenset("aAI")  # single letters that are words
 _BARE_LOGARITHM = re.compile(r"(?:log2?|ln) ")
 RELATION = re.compile(r"\s*(<=|>=|!=|==|=|<|>)\s*|(?<=[A-Z])\s+(\|)\s+")
 _SIGN = re.compile(r"\s+([-+*/])\s+|([-+*/])(?!\s)")
@@ -53,7 +53,7 @@ class Piece:
 
 
 def closing_end(text: str, place: int) -> int:
-    """The end of what the bracket at a place of a text encloses; -1 without one."""
+    """Return the end of the bracketed text that starts at a place; -1 if the bracket is not closed."""
     depth = 0
     for end in range(place, len(text)):
         depth += (text[end] in "([") - (text[end] in ")]")
@@ -63,7 +63,7 @@ def closing_end(text: str, place: int) -> int:
 
 
 def read_formula(text: str, place: int) -> Piece | None:
-    """Read sums with relations between them."""
+    """Parse sums with relations between them."""
     side = _sum(text, place)
     while side is not None:
         relation = RELATION.match(text, side.end)
@@ -84,7 +84,7 @@ def read_formula(text: str, place: int) -> Piece | None:
 
 
 def _sum(text: str, place: int) -> Piece | None:
-    """Read factors with signs between them, or side by side."""
+    """Parse factors with signs between them or next to each other."""
     minus = text.startswith("-", place)
     total = _factor(text, place + minus)
     if total is None:
@@ -107,13 +107,13 @@ def _sum(text: str, place: int) -> Piece | None:
 
 
 def _joined(left: str, between: str, right: str) -> str:
-    """LaTeX side by side, with a blank where a letter would become a part of the command before it."""
+    """Join LaTeX, with a blank if a letter would otherwise become a part of the command before it."""
     blank = " " if not between and re.search(r"\\[A-Za-z]+$", left) and right[0].isalpha() else between
     return f"{left}{blank}{right}"
 
 
 def _next_factor(text: str, piece: Piece) -> Piece | None:
-    """The next factor of a product without a sign: ``2 eta N``, ``2N``, ``4 (1 - beta)``."""
+    """Parse the next factor of a product without a sign: ``2 eta N``, ``2N``, ``4 (1 - beta)``."""
     place = piece.end + (text[piece.end : piece.end + 1] == " ")
     if place >= len(text) or text[place].isdigit() or text[place] in "[-" or text.startswith("| ", place):
         return None
@@ -128,7 +128,7 @@ def _next_factor(text: str, piece: Piece) -> Piece | None:
 
 
 def _factor(text: str, place: int) -> Piece | None:
-    """Read a number, letter, function or bracket, and its exponent."""
+    """Parse a number, a letter, a function or a bracket, with its exponent."""
     base = _base(text, place)
     if base is None or not text.startswith("^", base.end):
         return base
@@ -177,7 +177,7 @@ def _power_of_ten(number: re.Match[str]) -> str:
 
 
 def _letter(text: str, symbol: re.Match[str]) -> Piece:
-    """A letter with accent, subscript and arguments."""
+    """Return a letter with its accent, subscript and arguments."""
     groups = symbol.groupdict()
     name = _UNICODE.get(symbol[0][0], groups.get("name") or symbol[0])
     latex = r"\mathrm{NOISE}" if name == "NOISE" else f"\\{name}" if len(name) > 1 else name
@@ -193,7 +193,7 @@ def _letter(text: str, symbol: re.Match[str]) -> Piece:
 
 
 def _inside(subscript: str) -> str:
-    """The LaTeX of a subscript or of an exponent in braces."""
+    """Return the LaTeX of a subscript or of an exponent in braces."""
     relation = re.match("<=|>=|<|>", subscript)
     head = f"{_RELATIONS[relation[0]]} " if relation else ""
     body = subscript[len(relation[0]) :] if relation else subscript
@@ -202,7 +202,7 @@ def _inside(subscript: str) -> str:
 
 
 def _applied(text: str, operator: re.Match[str]) -> Piece | None:
-    """A function with its argument in brackets, or with one factor behind it: ``log(1/delta)``, ``log2 N``."""
+    """Parse a function with its argument in brackets, or with one factor after it: ``log(1/delta)``, ``log2 N``."""
     name = operator[1]
     start = operator.end()
     if text.startswith("(", start):
@@ -225,7 +225,7 @@ def _applied(text: str, operator: re.Match[str]) -> Piece | None:
 
 
 def _bracket(text: str, place: int) -> Piece | None:
-    """Formulas in brackets, with commas between them."""
+    """Parse formulas in brackets, with commas between them."""
     parts: list[str] = []
     is_clear = False
     end = place + 1
@@ -260,21 +260,21 @@ _NUMBERED = re.compile(
     re.IGNORECASE,
 )
 _LETTERED = re.compile(r"\b(?:appendix|case|part|party|panel|assumption|table|figure) $", re.IGNORECASE)
-_INITIAL = re.compile(r"(?:(?<=\()|(?<=and ))[A-Z]\. [A-Za-z]|[A-Za-z]-|[A-Z]\. [A-Z]\.")  # of a name
+_INITIAL = re.compile(r"(?:(?<=\()|(?<=and ))[A-Z]\. [A-Za-z]|[A-Za-z]-|[A-Z]\. [A-Z]\.")  # of a person's name
 _YEAR = re.compile(r"(?:19|20)\d\d[a-z]\b")  # of a citation
 _START = re.compile(r"(?<![^\s(\[])(?<!\w[(\[])")
 END = re.compile(r"(?=$|[\s),;:!?\]*]|\.(?:\s|$|\))|'s\b|-[A-Za-z]|\|)")
 
 
 def in_dollars(latex: str) -> str:
-    """A formula as plain text has it."""
+    """Return a formula between dollar signs."""
     return f"${latex}$"
 
 
 def typeset(text: str, write: Callable[[str], str] = in_dollars) -> str:
-    """Text in which stretches of mathematics are typeset and claims and commands are code.
+    """Return text with typeset formulas, and with claims and commands as code.
 
-    ``write``: how a formula is written, given its LaTeX.
+    ``write`` writes a formula, given its LaTeX.
     """
     parts: list[str] = []
     end = 0
@@ -310,7 +310,7 @@ def _with_formulas(text: str, write: Callable[[str], str]) -> str:
 
 
 def _formula_at(text: str, place: int) -> Piece | None:
-    """The longest formula that starts at a place of a text, or None."""
+    """Return the longest formula that starts at a place of a text, or None."""
     if not _START.match(text, place) or text[place].isspace():
         return None
     if _YEAR.match(text, place):
@@ -323,7 +323,7 @@ def _formula_at(text: str, place: int) -> Piece | None:
         return None
     written = text[place : piece.end]
     if written[0] == "(" and closing_end(text, place) == piece.end and RELATION.search(written):
-        return None  # brackets of the sentence
+        return None  # the brackets belong to the sentence
     if len(written) == 1:
         is_letter = written.isalpha() and written not in WORDS and not _LETTERED.search(text, 0, place)
         return piece if is_letter and not _INITIAL.match(text, place) else None

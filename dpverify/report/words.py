@@ -1,4 +1,4 @@
-"""The words of the report: statuses with their marks, kinds of claims, methods, relations."""
+"""Words for reports: statuses with their marks, kinds of claims, methods, relations."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ RELATIONS_TO_DERIVED: Mapping[str, str] = {
 
 
 def status_label(status: Status) -> str:
-    """The status with its mark, as markdown; only a refutation is bold."""
+    """Return the status with its mark as markdown; only a refutation is bold."""
     return f"{MARKS[status]} **{status}**" if status == "refuted" else f"{MARKS[status]} {status}"
 
 
 def status_words(status: Status, severity: Severity | None) -> str:
-    """The status and, of a refuted claim, what falls with it: ``refuted (privacy)``."""
+    """Return the status, for a refuted claim with its severity: ``refuted (privacy)``."""
     return f"{status} ({severity})" if severity else status
 
 
 def instead_words(amendment: AmendmentResult) -> str:
-    """What stands in the place of a refuted claim: a correction, the claim itself under conditions, or little."""
+    """Return the replacement of a refuted claim in words: corrected, restricted by conditions, or nothing better."""
     if not amendment.corrects:
         return "nothing better is known"
     if amendment.only_restates:
@@ -94,23 +94,23 @@ def instead_words(amendment: AmendmentResult) -> str:
 
 
 def exactly_if(amendment: AmendmentResult) -> str:
-    """The words before the condition that says what is claimed; of an order, it says so up to constants."""
+    """Return the words before a condition that is equivalent to the claim (for an O, up to constants)."""
     is_order = any(_ORDER.search(line.text) for line in amendment.display[:1])
     return "up to constants exactly if" if is_order else "exactly if"
 
 
 def with_status(amendment: AmendmentResult, words: str) -> str:
-    """The words for an amendment and its status; one that only restates the claim has no status worth showing."""
+    """Return words for an amendment with its status, or without it if the amendment only restates the claim."""
     return words if amendment.only_restates else f"{words}: {amendment.status}"
 
 
 def kind_words(kind: str) -> str:
-    """The kind of a claim, in words."""
+    """Return the kind of a claim in words."""
     return {"rdp": "Rényi DP", "dp": "DP", "note": "our note"}.get(kind, kind.replace("-", " "))
 
 
 def pin_words(result: Result) -> str:
-    """How the verdict of this run stands to the pinned one; "" where nothing is pinned."""
+    """Compare the verdict of this run with the recorded one in words; "" if no verdict is recorded."""
     if result.contradicts:
         return f"contradicts the pinned verdict ({result.pinned})"
     if result.pinned == "untested":
@@ -123,12 +123,12 @@ def pin_words(result: Result) -> str:
 
 
 def reading_words(reading: Mapping[str, str]) -> str:
-    """A choice of readings, as ``name = choice``; "" where there is none."""
+    """Return a choice of readings as ``name = choice``; "" if the claim has no readings."""
     return ", ".join(f"{name} = {choice}" for name, choice in sorted(reading.items()))
 
 
 def readings_of(group: Sequence[Result], results: Sequence[Result]) -> str:
-    """The readings of some of a claim's results in words, as short as they can be told from the others."""
+    """Return the shortest words that distinguish the readings of a group from the claim's other readings."""
     common = set[tuple[str, str]].intersection(*(set(result.reading.items()) for result in group))
     if sum(common <= set(result.reading.items()) for result in results) == len(group):
         return reading_words(dict(common))
@@ -136,29 +136,29 @@ def readings_of(group: Sequence[Result], results: Sequence[Result]) -> str:
 
 
 def item_id(result: Result) -> str:
-    """The claim with its reading, as pytest names it: ``tran2022:lemma-12[ordering=fresh]``."""
+    """Return the claim with its reading, as in names of tests: ``tran2022:lemma-12[ordering=fresh]``."""
     return claim_with_reading(result.claim, result.reading)
 
 
 def claim_with_reading(claim: str, reading: Mapping[str, str]) -> str:
-    """A claim with a choice of its readings: ``lemma-12[ordering=fresh]``."""
+    """Return a claim with a choice of its readings: ``lemma-12[ordering=fresh]``."""
     inside = ",".join(f"{name}={choice}" for name, choice in sorted(reading.items()))
     return f"{claim}[{inside}]" if inside else claim
 
 
 def counts(statuses: Iterable[Status]) -> dict[Status, int]:
-    """How often each status occurs, in the order of :data:`STATUSES`, zeros included."""
+    """Count each status, in the order of :data:`STATUSES`, including zeros."""
     numbers = Counter(statuses)
     return {status: numbers[status] for status in STATUSES}
 
 
 def counts_words(numbers: Mapping[Status, int]) -> str:
-    """The counts that are not zero, in words: ``3 proved, 2 refuted``."""
+    """Return the nonzero counts in words: ``3 proved, 2 refuted``."""
     return ", ".join(f"{number} {status}" for status, number in numbers.items() if number) or "none"
 
 
 def by_severity(results: Iterable[Result]) -> dict[Severity, list[str]]:
-    """The refuted claims by the worst that falls with one of their readings, each claim once; the worst first."""
+    """Return the refuted claims by the worst severity of their readings, the worst severity first."""
     order = [*SEVERITIES]
     worst: dict[str, Severity] = {}
     for result in results:
@@ -173,7 +173,7 @@ def by_severity(results: Iterable[Result]) -> dict[Severity, list[str]]:
 
 
 def severities_words(results: Iterable[Result]) -> str:
-    """How many refuted claims there are of each severity: ``2 privacy, 1 misprint``; "" where none is refuted."""
+    """Return the number of refuted claims of each severity: ``2 privacy, 1 misprint``; "" if no claim is refuted."""
     return ", ".join(f"{len(claims)} {severity}" for severity, claims in by_severity(results).items())
 
 
@@ -184,14 +184,14 @@ OUTCOMES: tuple[Outcome, ...] = (*HOLDS, "inconclusive", "untested", *reversed(S
 
 
 def outcome_label(outcome: Outcome) -> str:
-    """An outcome as a label: a severity with the status that it belongs to."""
+    """Return the label of an outcome: a severity is preceded by ``refuted``."""
     return f"refuted: {outcome}" if outcome in SEVERITIES else outcome
 
 
 def outcomes(results: Iterable[Result]) -> dict[Outcome, int]:
-    """How many distinct claims have each outcome, in the order of :data:`OUTCOMES`, zeros included.
+    """Count the distinct claims with each outcome, in the order of :data:`OUTCOMES`, including zeros.
 
-    A claim of which one reading is refuted counts by severity; as refuted only if no severity is recorded.
+    A claim with a refuted reading counts under its worst severity, or as refuted if no severity is recorded.
     """
     worst: dict[str, Outcome] = {}
     for result in results:
@@ -202,7 +202,7 @@ def outcomes(results: Iterable[Result]) -> dict[Outcome, int]:
 
 
 def totals_words(results: Sequence[Result]) -> str:
-    """How many distinct claims have each status or severity, in sentences; our notes apart from them."""
+    """Return sentences with the number of distinct claims of each status and severity, and separately of our notes."""
     claims = [result for result in results if not result.is_note]
     notes = [result for result in results if result.is_note]
     sentences = [f"{_claims(claims, 'claim')}."] if claims or not notes else []
@@ -212,7 +212,7 @@ def totals_words(results: Sequence[Result]) -> str:
 
 
 def _claims(results: Sequence[Result], noun: str) -> str:
-    """The number of distinct claims, and of each status and severity: ``3 claims: 2 proved, 1 refuted (1 privacy)``."""
+    """Return the number of distinct claims by status and severity: ``3 claims: 2 proved, 1 refuted (1 privacy)``."""
     numbers = outcomes(results)
     by_worst = {severity: numbers[severity] for severity in SEVERITIES if numbers[severity]}
     refuted = sum(by_worst.values()) + numbers["refuted"]
@@ -223,7 +223,7 @@ def _claims(results: Sequence[Result], noun: str) -> str:
 
 
 def plural(number: int, noun: str) -> str:
-    """``1 claim``, ``2 claims``, ``2 notes of ours``."""
+    """Return a number with its noun: ``1 claim``, ``2 claims``, ``2 notes of ours``."""
     first, space, complement = noun.partition(" of ")
     return f"{number} {first}{'' if number == 1 else 's'}{space}{complement}"
 
@@ -235,14 +235,14 @@ FIGURE_MARK = "<!-- Generated by dpverify. -->"
 
 
 def claims_and_notes(kinds: Iterable[str]) -> str:
-    """Count claims, and our notes apart from them."""
+    """Return the number of claims and, separately, of our notes, in words."""
     is_note = [kind == "note" for kind in kinds]
     notes = f" and {plural(sum(is_note), 'note of ours')}" if any(is_note) else ""
     return plural(is_note.count(False), "claim") + notes
 
 
 def false_alarm_line(chance: float, what: str = "this run") -> str:
-    """The chance that any statistical refutation is false."""
+    """Return a sentence with a bound on the probability that any refutation is false by chance."""
     if chance == 0:
         return f"No verdict of {what} depends on chance."
     return f"The probability that any refutation in {what} is false by chance is at most {show_float(chance, 2)}."

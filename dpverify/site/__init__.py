@@ -1,1 +1,1 @@
-"""The site: what is recorded and written, as static pages that Sphinx makes of markdown."""
+"""The site: the recorded results and the documentation as static pages, which Sphinx builds from markdown."""

@@ -1,6 +1,6 @@
-"""Build the site: gather markdown as the repository has it, adapt it to MyST, and let Sphinx make pages of it.
+"""Build the site: collect the repository's markdown, adapt it to MyST, and run Sphinx.
 
-No fence in markdown that others wrote is a directive.
+Fences in markdown from outside sources are never interpreted as directives.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _FENCE = re.compile(r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ 
 
 
 def plain_fences(text: str) -> str:
-    """Markdown in which no fence is a directive, such as ``{include}``: its content is shown as it is."""
+    """Return markdown in which directives such as ``{include}`` are replaced by plain fences with the same content."""
     return _FENCE.sub(r"\g<fence>text", text)
 
 
@@ -74,17 +74,17 @@ CONFIG = {
     "html_show_copyright": False,
     "html_codeblock_linenos_style": "table",
     "autodoc_typehints": "none",
-    "napoleon_use_param": False,  # types are words, such as "array, shape (steps,)": no names to link to
+    "napoleon_use_param": False,  # types are prose, such as "array, shape (steps,)", and cannot be linked
     "napoleon_use_rtype": False,
-    # Not warned of: an anchor that is HTML, which a test follows; headings that begin below the first level.
+    # No warnings about HTML anchors, which a test checks, or about pages whose first heading is not of level 1.
     "suppress_warnings": ["myst.xref_missing", "myst.header"],
 }
 
 
 def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> list[str]:
-    """Write the site to a folder; ``commands``: their page; ``checks``: where those of the papers are found.
+    """Write the site to a folder, and return the lines of Sphinx's warnings.
 
-    Returns what Sphinx warns of, a line each.
+    ``commands`` is the page of the command line, and ``checks`` is the package with the checks of the papers.
     """
     from sphinx.application import Sphinx
 
@@ -108,7 +108,7 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
 
 
 def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> dict[str, bytes]:
-    """Everything that Sphinx reads, by path: the report, the claims, the guides, the commands and the API."""
+    """Return all input files of Sphinx by path: the report, the claims, the guides, the commands and the API."""
     runs = papers_first(recorded(reports))
     other_names = other_pages(reports)
     pages_of_papers = render(runs, specs.papers, other_names, drawn_elsewhere(reports))
@@ -150,7 +150,7 @@ def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS)
 
 
 def _of_folder(path: Path) -> bytes:
-    """Read a page or figure of a report's folder, which must be one that dpverify wrote, and not active."""
+    """Read a page or figure of a report's folder. It must be written by dpverify, and a figure must have no scripts."""
     if not is_generated(path):
         raise ReportError(f"{path}: was not written by dpverify; move it away")
     content = path.read_bytes()
@@ -158,7 +158,7 @@ def _of_folder(path: Path) -> bytes:
 
 
 def _guides() -> Iterator[tuple[str, str]]:
-    """The repository's own documents; of a wheel, those that it carries."""
+    """Yield the documents of the repository, or of an installed wheel, as pairs of path and text."""
     package = Path(__file__).resolve().parents[1]
     root = package.parent
     docs = bundled("docs")
@@ -180,7 +180,7 @@ def _guides() -> Iterator[tuple[str, str]]:
 
 
 def _reference() -> Iterator[tuple[str, str]]:
-    """What each package exports."""
+    """Yield an API page for each package, as pairs of path and text."""
     for package in ("dpverify", *(f"dpverify.{name}" for name in PACKAGES)):
         options = ":members:\n   :imported-members:" + (
             "\n   :no-index:" if package in {"dpverify", "dpverify.ledger"} else ""
@@ -192,14 +192,14 @@ def _reference() -> Iterator[tuple[str, str]]:
 
 
 def _toctree(caption: str, names: list[str], page_name: str = "README.md") -> str:
-    """A table of contents for the side of the page, which the page itself does not show."""
+    """Return a hidden table of contents, which only the sidebar shows."""
     entries = [posixpath.relpath(name, posixpath.dirname(page_name) or ".") for name in names]
     head = f":hidden:\n:caption: {caption}\n" if caption else ":hidden:\n"
     return "\n".join(["", "```{toctree}", head, *entries, "```", ""]) if names else ""
 
 
 def _adapted(name: str, text: str, pages: Mapping[str, str]) -> str:
-    """A page in MyST's words: its formulas, and only those links that lead to a page of the site."""
+    """Return a page with formulas in MyST's syntax, and without links that do not lead to a page of the site."""
 
     def kept(link: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(name), link["target"]))

@@ -1,6 +1,6 @@
-"""The page of each claim with the code that judges it, and the table of all claims that a reader filters.
+"""A page for each claim with the code that judges it, and a table of all claims with filters.
 
-The code of a claim is its checks, kernels and bounds. Each has a page of its source.
+The code of a claim is its checks, kernels and bounds. Each module has a page with its source.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from dpverify.report.statements import readings_block
 from dpverify.report.words import MARKS, instead_words, kind_words, reading_words
 from dpverify.site.needs import certificate_of, needs_of
 
-Names = dict[str, list[str]]  # module to the names that are taken from it; a module taken whole has none
+Names = dict[str, list[str]]  # module to the names imported from it; no names if the whole module is imported
 
 FOLDER = "source"
 
 
 def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
-    """The code behind a claim, by its full id: its checks, and the kernels and bounds that they meet.
+    """Return the code behind a claim (given by its full id): its checks, and the kernels and bounds that they import.
 
-    ``source``: of the checks.
+    ``source`` is the package with the checks of the papers.
     """
     paper, _, name = claim.partition(":")
     loaded = load_checks(source, paper)
@@ -63,7 +63,7 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
 
 
 def code_block(code: Mapping[str, Names], up: str) -> str:
-    """The code behind a claim as markdown; ``up`` leads from the page to the site's root."""
+    """Return the links to the code behind a claim as markdown; ``up`` is the path from the page to the site's root."""
     return "\n\n".join(
         f"{title}:\n\n" + md.bullets(_links(module, names, up) for module, names in modules.items())
         for title, modules in code.items()
@@ -78,13 +78,13 @@ def _links(module: str, names: Sequence[str], up: str) -> str:
 
 
 def page_of(module: str) -> str:
-    """The page of a module's source, as a path below the site's root."""
+    """Return the path of the page with a module's source, below the site's root."""
     return f"{FOLDER}/{module.replace('.', '/')}.md"
 
 
 @cache
 def source_page(module: str) -> str:
-    """A module's source as markdown: each function and class under its name, with the numbers of its lines."""
+    """Return a module's source as markdown, with a heading for each function and class, and with line numbers."""
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         raise ValueError(f"module must have Python source, got module={module!r}.")
@@ -93,7 +93,7 @@ def source_page(module: str) -> str:
 
 
 def _pieces(lines: Sequence[str]) -> Iterator[str]:
-    """The source cut before each function and class."""
+    """Yield the pieces of a source, cut before each function and class, with headings and anchors."""
     start = 0
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -144,9 +144,9 @@ HOW_TO_READ = (
 def claim_pages(
     runs: Mapping[str, Run], specs: Specs, checks: str = PAPERS, certificates: Path | None = None
 ) -> dict[str, str]:
-    """The table, a page for each claim, and the source of all code behind them. Path on the site to text.
+    """Return the table, a page for each claim, and pages with the source of their code, as path to text.
 
-    ``checks``: where those of the papers are found; ``certificates``: folder of the certificates.
+    ``checks`` is the package with the checks of the papers, and ``certificates`` is the folder of the certificates.
     """
     used_by: dict[str, list[str]] = {}
     for claim, uses in specs.uses().items():
@@ -186,7 +186,7 @@ def claim_pages(
 
 
 def _proof_page(paper: PaperSpec | None, judged: Collection[str]) -> ProofPage | None:
-    """What typesets the proofs of a paper on the pages of its claims."""
+    """Return the typesetter of a paper's proofs for the pages of its claims."""
     if paper is None:
         return None
     key = paper.info.key
@@ -196,7 +196,7 @@ def _proof_page(paper: PaperSpec | None, judged: Collection[str]) -> ProofPage |
 
 
 def _proofs(claim: str, page: ProofPage | None, certificates: Path | None) -> Iterator[str]:
-    """Yield the proofs of a claim, each line with what it needs."""
+    """Yield the proofs of a claim, with the side conditions of each line."""
     proofs = () if page is None else page.book.of(claim.partition(":")[2])
     if page is None or not proofs:
         return
@@ -240,7 +240,7 @@ def _row(result: Result) -> Iterator[str]:
 
 
 def _correction(amendment: AmendmentResult) -> str:
-    """The status of a correction; of an amendment that only restates the claim, the condition."""
+    """Return the status of a correction, or the condition of an amendment that only restates the claim."""
     if amendment.only_restates:
         return instead_words(amendment)
     return f"{MARKS[amendment.status]} {amendment.status}"

@@ -1,6 +1,6 @@
-"""A Sphinx extension: Python with colours for keywords, strings, comments and definitions, and no mark for the others.
+"""A Sphinx extension that highlights only keywords, strings, comments and definitions of Python code.
 
-Pygments marks each name, dot and bracket, which makes a page of source six times as long as the source.
+Pygments would mark every name, dot and bracket, which makes a page of source six times as long as the source.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ COLOURED = (Comment, Keyword, String, Name.Function, Name.Class)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the lexer under the name of the language."""
+    """Register the lexer for the language ``python``."""
     app.add_lexer("python", FewColours)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 class FewKinds(Filter):  # type: ignore[misc]  # Pygments ships no types
-    """Merge neighbouring tokens of one kind; all kinds without a colour of their own are one."""
+    """Merge neighbouring tokens of the same kind. All kinds without a colour count as one kind."""
 
     def filter(self, lexer: Lexer, stream: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
         """Yield the merged tokens."""

@@ -1,4 +1,4 @@
-"""A Sphinx extension: formulas as MathML, which browsers set themselves, without a script and without a network."""
+"""A Sphinx extension that writes formulas as MathML, which browsers render without scripts or network access."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 @cache
 def typeset(latex: str, display: str) -> str:
-    r"""A formula as MathML; one that is damaged or more than a formula, as it stands in the quotation.
+    r"""Return a formula as MathML, or its source as code if it is damaged or contains more than a formula.
 
-    The converter passes on what it does not know, such as tags in ``\text`` and targets of ``\href``: its result
-    counts only where every element and attribute is a known one of MathML.
+    The converter passes unknown input through, such as tags in ``\text`` and targets of ``\href``. So its result is
+    used only if all its elements and attributes are listed here.
     """
     try:
         markup = (
@@ -113,7 +113,7 @@ def typeset(latex: str, display: str) -> str:
 
 
 def _short(markup: str) -> str:
-    """Write a formula without what HTML implies: its namespace, display in a line, only row, codes of letters."""
+    """Shorten a formula: drop the namespace, inline display, a single outer row, and character codes of letters."""
     plain = _ONLY_ROW.sub(r"\1\2\3", markup) if _has_one_row(markup) else markup
     plain = plain.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "").replace(' display="inline"', "")
     letters = _CODE.sub(lambda match: escape(chr(int(match[1], 16))), _ROW_OF_ONE.sub(r"\1", plain))
@@ -126,7 +126,7 @@ def _has_one_row(markup: str) -> bool:
 
 
 def is_formula(markup: str) -> bool:
-    """Whether a text is MathML without links, scripts, styles or elements of HTML."""
+    """Test whether a text is MathML without links, scripts, styles or elements of HTML."""
     try:
         root = ElementTree.fromstring(markup)
     except ElementTree.ParseError:

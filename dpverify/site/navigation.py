@@ -1,8 +1,8 @@
-"""A Sphinx extension: the navigation at the side shows the way to a page, and is made once for a folder of pages.
+"""A Sphinx extension that shortens the sidebar navigation and shares it between the pages of a folder.
 
-The theme would put the whole tree of all pages on each page, and resolve it anew for each. Here, a branch is open only
-on its own pages. A page outside of the tree, such as that of a claim, shares its navigation with those beside it,
-which is the tree's first list: the start page, one click away, has them all.
+The theme would put the tree of all pages on each page, and build it again for each page. With this extension, a branch
+is open only on its own pages. The pages of a folder that are not in the tree, such as pages of claims, share one
+navigation. It is the first list of the tree; the start page, one click away, has all lists.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 class Navigation:
-    """The pages that the tree has, and what was made of it so far."""
+    """The pages in the tree, and the navigation that was built so far."""
 
     def __init__(self) -> None:
         self.listed: set[str] = set()
         self.made: dict[tuple[str, str], str] = {}
 
     def read(self, includes: Mapping[str, list[str]]) -> None:
-        """Note which pages the tree has; a build begins."""
+        """Store which pages the tree has, at the start of a build."""
         self.listed = {page for pages in includes.values() for page in pages} | includes.keys()
         self.made.clear()
 
     def replace(self, app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: object) -> None:
-        """Let the theme take the tree of a page's folder, or of the page itself if the tree has it."""
+        """Make the theme use the navigation of the page, or of its folder if the page is not in the tree."""
         make: Callable[..., str] | None = context.get("toctree")
         if make is None:
             return
@@ -54,7 +54,7 @@ class Navigation:
 
 
 def first_list(tree: str) -> str:
-    """Return a tree in which nothing is open up to the end of its first list."""
+    """Return the HTML of a tree with closed branches up to the end of its first list."""
     end = "</ul>"
     head, closing, _ = tree.partition(end)
     return head + closing

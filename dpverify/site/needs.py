@@ -1,4 +1,4 @@
-"""What a line of a proof needs: the side conditions of its rule, lemma or claim, read off the certificate."""
+"""Find the side conditions of the rule, lemma or claim at each line of a proof, using the certificate."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from dpverify.report import markdown as md
 from dpverify.report.origins import Granted, is_bound_of_letter, is_obvious, is_same, origin
 from dpverify.report.pages.rules import ProofLines, rules
 
-MOST_CHARACTERS = 250  # of the LaTeX of a condition; a longer one is left to the certificate
-FUNCTIONS = ("sequence", "bits")  # kinds of letters that stand for functions
+MOST_CHARACTERS = 250  # of the LaTeX of a condition; a longer condition is not shown
+FUNCTIONS = ("sequence", "bits")  # kinds of letters that denote functions
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,13 @@ class InstanceFact:
     source: str
     name: str
     where: Mapping[str, Any]
-    granted: tuple[Granted, ...]  # what holds at this place besides the conditions of the statement
-    depth: int  # number of indices whose ranges the fact is inside
+    granted: tuple[Granted, ...]  # relations that hold at this place in addition to the statement's conditions
+    depth: int  # number of index ranges around the fact
 
 
 @cache
 def certificates(folder: Path) -> Mapping[tuple[str, str], Sequence[dict[str, Any]]]:
-    """The certificates of a folder by claim and variant; none where there is no such folder."""
+    """Return the certificates of a folder by claim and variant; empty if there is no such folder."""
     by_statement: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -44,7 +44,7 @@ def certificates(folder: Path) -> Mapping[tuple[str, str], Sequence[dict[str, An
 
 
 def certificate_of(folder: Path, key: str, proof: Proof) -> dict[str, Any] | None:
-    """The certificate that was written from a proof; of several readings with one proof, the first."""
+    """Return the certificate of a proof, or None; if several readings share the proof, return the first one."""
     for data in certificates(folder).get((f"{key}:{proof.of}", proof.variant), ()):
         if proof.reading.items() <= data["statement"]["reading"].items():
             return data
@@ -52,7 +52,10 @@ def certificate_of(folder: Path, key: str, proof: Proof) -> dict[str, Any] | Non
 
 
 def needs_of(certificate: dict[str, Any], proof: Proof, lines: ProofLines) -> dict[int, str]:
-    """What each line needs, as markdown, by its number; nothing for a line whose use is not found for certain."""
+    """Return the side conditions of lines as markdown, by line number.
+
+    A line is left out if it has none, or if its use of the rule cannot be identified in the certificate.
+    """
     cited = [line for line in _cited(parse_chain(proof.chain).lines) if line.reason is not None]
     whole = _Needs(certificate, certificate["statement"], lines)
     texts = {line.number: whole.of_text(line.reason) for line in cited if line.reason is not None}
@@ -64,11 +67,11 @@ def needs_of(certificate: dict[str, Any], proof: Proof, lines: ProofLines) -> di
 
 
 def _cited(chain: Sequence[ChainLine]) -> Iterator[ChainLine]:
-    """Yield lines in the order in which a certificate has them."""
+    """Yield lines in the order of a certificate."""
     for line in chain:
         for _, part in line.cases:
             yield from _cited(part)
-        if line.induction is None:  # of an induction, the certificate has other statements
+        if line.induction is None:  # the certificate has other statements for an induction
             yield line
 
 
@@ -98,7 +101,7 @@ class _Needs:
                 yield InstanceFact(source, name, where, granted, depth)
 
     def matches(self, lines: Sequence[ChainLine]) -> Iterator[tuple[ChainLine, InstanceFact]]:
-        """Yield lines with their uses, where as many lines cite a name as there are different uses of it."""
+        """Yield pairs of line and use, for names with as many citing lines as different uses."""
         by_name: dict[tuple[str, str], list[InstanceFact]] = {}
         for fact in self.facts:
             uses = by_name.setdefault((fact.source, _cited_name(fact.name)), [])
@@ -113,13 +116,13 @@ class _Needs:
                 yield from zip(several, by_name[key], strict=True)
 
     def _use(self, reason: Reason) -> tuple[str, str]:
-        """How a certificate names what a line cites."""
+        """Return the source and the name under which a certificate lists the reason of a line."""
         if reason.cited == "claim":
             return "premise", f"{reason.variant} claim {reason.name}"
         return ("lemma" if reason.name in self.lines.book.lemmas else "rule"), reason.name
 
     def of_text(self, reason: Reason) -> str:
-        """What a line needs if its text gives every letter of the rule's conditions."""
+        """Return the side conditions of a line whose text specifies every letter of the rule's conditions."""
         rule = rules().get(reason.name)
         if reason.cited or rule is None or reason.name in self.lines.book.lemmas:
             return ""
@@ -131,7 +134,7 @@ class _Needs:
         return self._listed([PrefixReader(values=values).relation(c) for c in conditions], self.granted, is_rule=True)
 
     def text(self, fact: InstanceFact) -> str:
-        """The conditions of a use, each with where it comes from; those that letters' signs show are left out."""
+        """Return the conditions of a use with their origins, without conditions that follow from signs of letters."""
         granted = [*self.granted, *fact.granted]
         text = self._listed([*self._conditions(fact)], granted, is_rule=fact.source == "rule")
         letters = ", ".join(md.inline_math(letter) for letter in INDICES[: fact.depth])
@@ -143,7 +146,7 @@ class _Needs:
         return f"needs {'; '.join(shown)}" if shown else ""
 
     def _part(self, condition: Compare, granted: Sequence[Granted], *, is_rule: bool) -> str:
-        """A condition with what it follows from; nothing for the domain of a letter that two statements share."""
+        """Return a condition with its origin; empty if it is too long, or the domain of a letter of both statements."""
         text = self.lines.latex(condition)
         source = origin(condition, granted)
         if len(text) > MOST_CHARACTERS:
@@ -156,7 +159,7 @@ class _Needs:
         return f"{md.inline_math(text)} by {source.by or md.inline_math(self.lines.latex(source.relation))}"
 
     def _conditions(self, fact: InstanceFact) -> Iterator[Compare]:
-        """Yield the comparisons that are proved of a use."""
+        """Yield the comparisons that a use requires."""
         record = {"rule": rules(), "lemma": self.lemmas, "premise": self.body["premises"]}[fact.source].get(fact.name)
         if record is None:
             return
@@ -178,7 +181,7 @@ _COMPARISONS = ("<=", "<", ">=", ">", "=")
 
 
 def _cited_name(name: str) -> str:
-    """The name of a lemma or a claim in a proof, from that in a certificate."""
+    """Return the name of a lemma or a claim in a proof, given its name in a certificate."""
     if name.startswith("lemma "):
         return name.removeprefix("lemma ").rpartition(" ")[0]
     return " ".join(name.split(" ")[:3]) if " claim " in name else name

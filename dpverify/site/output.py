@@ -1,4 +1,4 @@
-"""Shorten the pages of a site, and write them into a folder that holds nothing but files that dpverify wrote."""
+"""Shorten the pages of a site and write them into a folder, without overwriting files of others."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _QUOTED = re.compile(r'(?<==)"([\w#./-]*[\w#.-])"(?=[ >])', re.ASCII)
 _MAP = re.compile(r"/\*# sourceMappingURL=\S+ \*/")
 
-LONG = 1000  # letters of a path that a figure does not write twice
+LONG = 1000  # a repeated path with more characters is written once in a figure
 
-OFTEN = 3  # uses of a style in a figure from which on it gets a name
+OFTEN = 3  # a style with more uses in a figure becomes a class
 
 _STYLE = re.compile(r' style="([^"<>{}@*\\]*)"')
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
@@ -51,7 +51,7 @@ _LEADING_ZERO = re.compile(r"(?<![\d.])0(?=\.\d)")
 
 
 def shorten_page(page: str) -> str:
-    """Return a page of HTML without indentation, quotes and elements that a browser or a style sheet does not need."""
+    """Return an HTML page without the indentation, quotes and elements that browsers and style sheets do not need."""
     pieces = _KEPT.split(_NUMBER.sub(r"\1", page))
     for place in range(0, len(pieces), 2):
         flat = _WORD.sub(r"\1", _INDENTATION.sub("\n", pieces[place])).replace(_LONG_CODE, _CODE)
@@ -64,7 +64,7 @@ def shorten_page(page: str) -> str:
 
 
 def _with_icons(html: str) -> str:
-    """Name each icon, which site.css draws, and not refer to a drawing in the page."""
+    """Replace references to icons in the page by classes; site.css draws the icons."""
 
     def icon(element: re.Match[str]) -> str:
         opening, end, place, name = element.groups("")
@@ -81,13 +81,13 @@ def _unquoted(html: str) -> str:
 
 
 def shorten_style(style: str) -> str:
-    """Return a style sheet for the pages as they are shortened, which names no file that the site does not have."""
+    """Return a style sheet for the shortened pages, without the reference to a source map."""
     selected = style.replace("a.reference", "a:any-link").replace(".reference", ":any-link")
     return _MAP.sub("", selected.replace("code.literal", "code.notranslate"))
 
 
 def shorten_figure(figure: str) -> str:
-    """Return a drawing with two decimals of a point, without indentation and metadata, and each style written once."""
+    """Return an SVG figure with two decimals, without indentation and metadata, and with shared styles and paths."""
     flat = _INDENTATION.sub("\n", _METADATA.sub("", figure))
     short = _COORDINATES.sub(lambda coordinate: _DIGITS.sub(r"\1", coordinate[0]), flat)
     short = _PATH.sub(lambda path: _LEADING_ZERO.sub("", _AROUND_COMMAND.sub(r"\1", path[0].strip())), short)
@@ -127,7 +127,7 @@ _ACTIVE = re.compile(
 
 
 def check_picture(name: str, content: bytes) -> bytes:
-    """Return a figure of a report's folder; a ReportError where it is more than a drawing."""
+    """Return the content of a figure; raise a ReportError if it contains scripts, links or other active elements."""
     if match := _ACTIVE.search(content):
         raise ReportError(
             f"{name}: a figure must be a drawing only, and it holds {match[0].decode('latin-1').strip()!r}"
@@ -136,14 +136,14 @@ def check_picture(name: str, content: bytes) -> bytes:
 
 
 def check_out(out: Path) -> None:
-    """Refuse a folder whose first page was not written by dpverify, before anything is built."""
+    """Raise a ReportError before the build if the first page in the folder was not written by dpverify."""
     for path in (out / FIRST, out / START):
         if os.path.lexists(path) and not _is_ours(path):
             raise _foreign(path)
 
 
 def publish(built: Path, out: Path) -> None:
-    """Copy a site with its markers; a ReportError, before anything is written, names a file of somebody else."""
+    """Copy a site and add dpverify's markers. A ReportError is raised first if a file of someone else is in the way."""
     pages = {path.relative_to(built): _marked(path) for path in _files(built)}
     changed = {name: content for name, content in pages.items() if not _same(out / name, content)}
     for name in changed:
@@ -158,7 +158,7 @@ def publish(built: Path, out: Path) -> None:
 
 
 def _files(built: Path) -> Iterator[Path]:
-    """Files of the site, without what Sphinx keeps for itself and what only developers of its theme read."""
+    """Yield the files of the site, without Sphinx's internal files and source maps."""
     for path in sorted(built.rglob("*")):
         if (
             path.is_file()

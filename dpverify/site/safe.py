@@ -1,7 +1,7 @@
-"""A Sphinx extension that keeps text of records from being active: only what is listed here reaches a page.
+"""A Sphinx extension that removes active content: only the HTML, links and images allowed here reach a page.
 
-Records, reasons and report folders are written by others. Their text is escaped where it becomes markdown; this is the
-second wall, behind the parser, and it knows nothing of how the text got there.
+Other people may write records, reasons and report folders. Their text is escaped when it is written as markdown. This
+extension is a second protection after the parser, independent of the escaping.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def is_harmless_html(text: str) -> bool:
-    """Whether raw HTML consists of the few tags that the report itself writes."""
+    """Test whether raw HTML consists only of the few tags that the report writes."""
     return _HTML.fullmatch(text) is not None
 
 
 def is_harmless_target(target: str) -> bool:
-    """Whether a link leads to a page of the site, to the web, or to an address for mail."""
+    """Test whether a link leads to a page of the site, to the web, or to an email address."""
     scheme = _SCHEME.match(_INVISIBLE.sub("", target))
     return scheme is None or scheme[1].lower() in SCHEMES
 
 
 def is_local_image(target: str, page: Path, source: Path) -> bool:
-    """Whether an image is a file of the site's own source; ``page``: the file that shows it."""
+    """Test whether an image is a file in the site's source folder; ``page`` is the file that shows it."""
     if "://" in target or _SCHEME.match(_INVISIBLE.sub("", target)) or target.startswith("//"):
         return False
     file = source / target.lstrip("/") if target.startswith("/") else page.parent / target
@@ -62,7 +62,7 @@ def _forbid_files(app: Sphinx) -> None:
 
 
 def _clean(app: Sphinx, document: nodes.document) -> None:
-    """Turn everything of a page that is not known to be harmless into text."""
+    """Replace the elements of a page that are not known to be harmless by their text."""
     page = Path(str(document.get("source", "")))
     source = Path(app.srcdir)
     for raw in list(document.findall(nodes.raw)):

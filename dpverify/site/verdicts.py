@@ -1,4 +1,4 @@
-"""A Sphinx extension: status words carry a class, by which the style sheet gives each a colour and a shape."""
+"""A Sphinx extension that adds classes to status words; the style sheet gives each status a colour and a shape."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 def _colour(app: Sphinx, document: nodes.document) -> None:
-    """Put a class on each status word that has its mark, and on each that is a cell of a table or begins one."""
+    """Add a class to each status word with its mark, and to each status word that is a text of a table cell."""
     for text in list(document.findall(nodes.Text)):
         parent = text.parent
         if isinstance(parent, nodes.literal | nodes.literal_block | nodes.title):

@@ -1,4 +1,4 @@
-"""The formula language of ``specs/README.md``: text to tree, tree to LaTeX and back to text. Nothing is evaluated."""
+"""The formula language of ``specs/README.md``: parse text to trees, and write trees as text or LaTeX."""
 
 from dpverify.ledger.errors import FormulaError
 from dpverify.ledger.formula.limits import check_names

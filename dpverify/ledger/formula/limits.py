@@ -1,6 +1,6 @@
-"""Limits of the formula language: names that are allowed, the kinds of their arguments, and the size of exact values.
+"""Limits of the formula language: allowed names, the kinds of their arguments, and the size of exact values.
 
-Names of other languages are refused with a hint. Towers of powers, products of them and binomials can become large: the
+Names from other languages are refused with a hint. Nested powers, their products and binomials can become huge, so the
 size of a value is bounded before it is computed.
 """
 
@@ -35,12 +35,12 @@ from dpverify.ledger.formula.tree import (
 
 
 def kind_of(node: Formula) -> Kind:
-    """Whether a formula gives a number, a law or a pair of laws."""
+    """Return the kind of a formula's value: a number, a probability law or a pair of laws."""
     return SIGNATURES[node.name].value if isinstance(node, Call) and node.name in SIGNATURES else "number"
 
 
 def check_kinds(text: str, node: Formula | Compare) -> None:
-    """Refuse laws where numbers belong, and the other way round; raises `FormulaError`."""
+    """Raise `FormulaError` for a law in the place of a number, and the other way round."""
     if not isinstance(node, Compare) and kind_of(node) != "number":
         rule = f"a formula is a number; {_name(node)} is a {kind_of(node)}: take a divergence or a moment of it"
         raise FormulaError(text, rule)
@@ -65,7 +65,7 @@ def _name(node: Formula) -> str:
     return node.name if isinstance(node, Call) else node.id if isinstance(node, Name) else "a formula"
 
 
-WRITTEN = {  # names from elsewhere, and how the language writes what they mean
+WRITTEN = {  # names from other languages, and what to write instead
     "ln": "log(x)",
     "lg": "log2(x)",
     "log10": "log(x)/log(10)",
@@ -111,13 +111,13 @@ WRITTEN = {  # names from elsewhere, and how the language writes what they mean
 
 
 def _unknown(name: str, what: str, names: frozenset[str]) -> str:
-    """Return the rule that an unknown name breaks, with how it is written here or the nearest known names."""
+    """Return the rule that an unknown name breaks, with its equivalent in this language or the nearest known names."""
     hint = f"; use {WRITTEN[name]}" if name in WRITTEN else suggest(name, names)
     return f"unknown {what} {name!r}{hint}"
 
 
 def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], functions: dict[str, int]) -> None:
-    """Check that a tree uses only what a paper declares."""
+    """Raise `FormulaError` for undeclared names and for wrong kinds or numbers of arguments."""
     check_kinds(text, node)
     for name in sorted(free_names(node) - symbols):
         raise FormulaError(text, _unknown(name, "symbol", symbols))
@@ -145,11 +145,11 @@ Sizes: TypeAlias = Mapping[str, tuple[float, float]]
 
 NO_SIZES: Sizes = {}
 LARGEST = 2.0**60
-_CAP = 60.0  # of a binary logarithm: beyond it a value is too large in any case
+_CAP = 60.0  # of a binary logarithm; larger values are too large in any case
 
 
 def bits(node: Formula, sizes: Sizes = NO_SIZES) -> float:
-    """Bound the bits of the exact value where every name without a size is 1: larger values take more."""
+    """Return an upper bound on the bits of the exact value if every name without a size is 1."""
     match node:
         case Num(value):
             return float(value.numerator.bit_length() + value.denominator.bit_length())
@@ -174,12 +174,12 @@ def bits(node: Formula, sizes: Sizes = NO_SIZES) -> float:
 
 
 def _power_of_two(exponent: Formula, sizes: Sizes) -> float:
-    """Bound the absolute value of an exponent, at most 2**60."""
+    """Return an upper bound on the absolute value of an exponent, capped at 2**60."""
     return float(2.0 ** min(log2_of(exponent, sizes), _CAP))
 
 
 def log2_of(node: Formula, sizes: Sizes) -> float:
-    """Bound the binary logarithm of the absolute value where every name without a size is 1."""
+    """Return an upper bound on the binary logarithm of the absolute value if every name without a size is 1."""
     match node:
         case Num(value):
             return math.log2(value) if value > 0 else -_CAP

@@ -1,4 +1,4 @@
-"""Normal forms that show whether two formulas, or two inequalities, differ only in the way they are written."""
+"""Normal forms to test whether two formulas or two inequalities differ only in notation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MAX_BITS = 500  # of a coefficient
 
 
 def arrangement(node: Formula) -> object:
-    """A key that is equal for formulas that differ in brackets, in the order of summands and factors, and in indices.
+    """Return a key that ignores brackets, the order of summands and factors, and the names of indices.
 
-    The arguments of min and max have no order either. Nothing is expanded, collected, cancelled or evaluated.
+    It also ignores the order of the arguments of min and max. Nothing is expanded, collected, cancelled or evaluated.
     """
     match node:
         case Bin("+" | "-") | Neg():
@@ -32,7 +32,7 @@ def arrangement(node: Formula) -> object:
             keys = tuple(map(arrangement, args))
             return (name, _sorted(keys) if name in {"min", "max"} else keys)
         case Sum(body, index, lo, hi):
-            bound = Name(f"#{sum(isinstance(part, Sum) for part in walk(body))}")  # the name of an index does not count
+            bound = Name(f"#{sum(isinstance(part, Sum) for part in walk(body))}")  # ignore the name of the index
             inner = arrangement(substitute(body, {Name(index): bound}))
             return (type(node).__name__, inner, arrangement(lo), arrangement(hi))
         case _:
@@ -40,7 +40,7 @@ def arrangement(node: Formula) -> object:
 
 
 def _parts(node: Formula, join: str, split: str) -> tuple[tuple[bool, object], ...]:
-    """The operands of nested sums or products; the flag tells which are subtracted or divided by."""
+    """Return the operands of nested sums or products, each with a flag that marks subtrahends or divisors."""
     match node:
         case Bin(op, left, right) if op == join:
             return (*_parts(left, join, split), *_parts(right, join, split))
@@ -59,10 +59,10 @@ def _sorted(keys: tuple[object, ...]) -> tuple[object, ...]:
 def is_same_inequality(
     first_inequality: Compare, second_inequality: Compare, positive: frozenset[str], *, up_to_constants: bool = False
 ) -> bool:
-    """Whether two inequalities are each other's multiple by a positive term, or positive powers of each other.
+    """Test whether two inequalities are positive multiples or positive powers of each other.
 
-    ``positive``: letters that are above 0 in all of their domain. Strict and weak are not told apart.
-    Products of logarithms and of other functions count as positive: the powers in which they occur require that.
+    ``positive`` has the letters that are positive on their whole domain. Strict and weak inequalities count as the
+    same. Logarithms and other function values are taken to be positive, as the powers in which they occur require.
     """
     if (
         len(first_inequality.ops) != 1
@@ -78,7 +78,7 @@ def is_same_inequality(
 
 
 def _sides(inequality: Compare) -> tuple[Formula, Formula]:
-    """The smaller and the larger side."""
+    """Return the smaller and the larger side."""
     small, large = inequality.operands
     return (large, small) if inequality.ops[0] in {">=", ">"} else (small, large)
 
@@ -133,7 +133,7 @@ def _is_positive(term: Monomial, positive: frozenset[str]) -> bool:
 
 
 def polynomial(node: Formula) -> Polynomial:
-    """A formula as a sum of products of powers; what is neither is an atom."""
+    """Return a formula as a sum of products of powers; every other subexpression is an atom."""
     match node:
         case Num(value):
             return {(): value} if value else {}
@@ -166,7 +166,7 @@ def polynomial(node: Formula) -> Polynomial:
 
 
 def factored(node: Formula) -> Polynomial:
-    """A formula as one product of powers; a sum of several terms is an atom."""
+    """Return a formula as one product of powers; a sum of several terms is an atom."""
     match node:
         case Bin("*", left, right):
             return _product(factored(left), factored(right))
@@ -190,7 +190,7 @@ def _key(terms: Mapping[Monomial, Fraction]) -> tuple[object, ...]:
 
 
 def _logarithm(arg: Polynomial) -> Polynomial:
-    """Of a power the exponent stands before the logarithm, if it is positive."""
+    """Return the logarithm of a polynomial, with log(x**p) rewritten as p*log(x) for p > 0."""
     if len(arg) == 1 and set(arg.values()) == {Fraction(1)}:
         ((term, _),) = arg.items()
         if len(term) == 1 and term[0][1] > 0:
@@ -245,7 +245,7 @@ def _raised(base: Polynomial, power: Fraction) -> Polynomial:
 
 
 def _raised_term(term: Monomial, value: Fraction, power: Fraction) -> Polynomial:
-    """A power of one term; the power of its coefficient is exact where it is rational."""
+    """Return a power of one term. The power of its coefficient is computed if it is rational, else kept as an atom."""
     raised = _power(term, power)
     if value == 1:
         return {raised: Fraction(1)}
@@ -257,7 +257,7 @@ def _raised_term(term: Monomial, value: Fraction, power: Fraction) -> Polynomial
 
 
 def _root(value: Fraction, degree: int) -> Fraction | None:
-    """The rational root of a fraction, or None where there is none."""
+    """Return the rational root of a fraction, or None if the root is irrational."""
     if degree == 1:
         return value
     root = Fraction(round(value.numerator ** (1 / degree)), round(value.denominator ** (1 / degree)))

@@ -1,7 +1,7 @@
-"""Text to tree: a scan of characters, words and brackets, Python's own parser, a whitelist. Nothing is evaluated.
+"""Parse formulas: scan characters, words and brackets, call Python's parser, and accept only listed kinds of nodes.
 
-What passes the scan is short, shallow and made of a dozen kinds of token: the parser can neither overflow nor meet a
-string, an attribute or a keyword.
+Nothing is evaluated. Text that passes the scan is short, has few nested brackets and consists of about twelve kinds of
+tokens. So Python's parser cannot overflow, and it never sees a string, an attribute or a keyword.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from dpverify.ledger.formula.tree import (
 )
 
 MAX_LENGTH = 2000  # characters
-CACHED_TREES = 8192  # trees: the same text is read for each variant and reading of a claim, and a tree does not change
-MAX_DEPTH = 40  # brackets within brackets, and nodes from the root of the tree to a leaf
+CACHED_TREES = 8192  # the same text is parsed for each variant and reading of a claim, and trees are immutable
+MAX_DEPTH = 40  # of nested brackets, and of the tree
 
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\r\n]+)
@@ -71,7 +71,7 @@ _REFUSED_CHARACTERS = {
 
 
 def scan(text: str) -> str:
-    """Check characters, words and brackets of a formula; the text with every kind of space a blank."""
+    """Check characters, words and brackets of a formula; return the text with tabs and line ends replaced by blanks."""
     if len(text) > MAX_LENGTH:
         raise FormulaError(text, f"a formula has at most {MAX_LENGTH} characters, this one has {len(text)}")
     if not text.strip():
@@ -104,7 +104,7 @@ def scan(text: str) -> str:
 
 
 def _check_word(text: str, position: int, kind: str, token: str, previous: str) -> None:
-    """Refuse Python's keywords, and a word or number glued or set beside another."""
+    """Refuse Python's keywords, and a word or number that follows another one without an operator."""
     if kind == "name" and keyword.iskeyword(token):
         rule = f"{token!r} is a word of Python; choose another name, such as {token.lower()}_"
         raise FormulaError(text, f"column {position + 1}: {rule}")
@@ -134,14 +134,14 @@ _COMPARISONS: dict[type[ast.cmpop], Comparison] = {
 
 @lru_cache(maxsize=CACHED_TREES)
 def parse(text: str) -> Formula:
-    """Parse a formula to a tree of the same shape; whether its names are declared is for the loader to say."""
+    """Parse a formula to a tree of the same shape. The loader checks whether its names are declared."""
     reader = _Reader(text)
     return reader.checked(reader.formula(reader.python_tree(), 1, frozenset()))
 
 
 @lru_cache(maxsize=CACHED_TREES)
 def parse_relation(text: str) -> Compare:
-    """Parse a comparison or a chain of them. The operators and the formulas between them."""
+    """Parse a comparison or a chain of comparisons."""
     reader = _Reader(text)
     node = reader.python_tree()
     if not isinstance(node, ast.Compare):
@@ -156,7 +156,7 @@ def parse_relation(text: str) -> Compare:
 
 
 class _Reader:
-    """Turns Python's tree into ours, and refuses what is not in the language."""
+    """Turns Python's syntax tree into a formula, and refuses everything outside the language."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -172,18 +172,18 @@ class _Reader:
             raise FormulaError(self.text, f"a formula is at most {MAX_DEPTH} deep") from None
 
     def checked(self, tree: Formula) -> Formula:
-        """Refuse a formula whose exact value could exhaust memory, by powers of powers or products of powers."""
+        """Refuse a formula whose exact value could exhaust memory; return any other formula."""
         if bits(tree) > MAX_BITS:
             raise FormulaError(self.text, f"the exact value of a formula has at most {MAX_BITS} bits")
         return tree
 
     def error(self, node: ast.expr, rule: str) -> FormulaError:
-        """Make an error that repeats the piece of text under `node`."""
+        """Make an error that quotes the text of `node`."""
         piece = self.source[node.col_offset : node.end_col_offset]
         return FormulaError(self.text, f"{piece[:40]!r}: {rule}")
 
     def formula(self, node: ast.expr, depth: int, bound: frozenset[str]) -> Formula:
-        """Turn one node; `depth` counts from 1 at the root, `bound` are the indices in scope."""
+        """Convert one node; `depth` is 1 at the root, and `bound` has the indices in scope."""
         if depth > MAX_DEPTH:
             raise FormulaError(self.text, f"a formula is at most {MAX_DEPTH} deep")
         match node:
@@ -215,7 +215,7 @@ class _Reader:
                 raise self.error(node, "numbers, names, + - * / **, unary minus and calls are all there is")
 
     def number(self, node: ast.Constant) -> Num:
-        """Read a number from the text itself: a float in between would round it."""
+        """Read a number from the text, because Python's tree has a rounded float."""
         literal = self.source[node.col_offset : node.end_col_offset]
         mantissa, _, exponent = literal.lower().partition("e")
         integer_digits, _, decimals = mantissa.partition(".")
@@ -228,7 +228,7 @@ class _Reader:
         return Num(int(integer_digits + decimals or "0") * Fraction(10) ** (shift - len(decimals)))
 
     def call(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Formula:
-        """Turn a call: a sum, a function of the language, or one that the paper has to declare."""
+        """Convert a call of a binder such as ``sum``, of a built-in function, or of a function of the paper."""
         if name == "oo":
             raise self.error(node, "oo is a number, not a function")
         if any(isinstance(arg, ast.Starred) for arg in args):
@@ -245,7 +245,7 @@ class _Reader:
         return Call(name, formulas)
 
     def binder(self, node: ast.Call, name: str, args: list[ast.expr], depth: int, bound: frozenset[str]) -> Sum:
-        """Turn ``sum(body, i, lo, hi)``, or an integral or extremum, of which an integral may be without limits."""
+        """Convert ``sum(body, i, lo, hi)``, an extremum, or an integral, whose limits may be left out."""
         kind = f"{'an' if name[0] == 'i' else 'a'} {name}"
         if not (len(args) == 4 or (name == "integral" and len(args) == 2)) or not isinstance(args[1], ast.Name):
             letter = "i" if name == "sum" else "x"
@@ -268,7 +268,7 @@ class _Reader:
         return _BINDERS[name](self.formula(args[0], depth + 1, bound | {index}), index, lo, hi)
 
     def check_exponent(self, node: ast.expr, exponent: Formula) -> None:
-        """Refuse exponents that only serve to exhaust memory: big numbers, and towers of numbers."""
+        """Refuse exponents that could exhaust memory: big numbers and powers of numbers."""
         for part in walk(exponent):
             if isinstance(part, Num) and part.value > MAX_EXPONENT:
                 raise self.error(node, f"a number in an exponent is at most {MAX_EXPONENT}")
@@ -280,7 +280,7 @@ class _Reader:
 
 
 def _constant(node: Formula) -> Fraction | None:
-    """Return the value of a formula made of numbers and + - * /, or None if it is made of anything else."""
+    """Return the value of a formula made of numbers and + - * /; None for any other formula and for division by 0."""
     match node:
         case Num(value):
             return value

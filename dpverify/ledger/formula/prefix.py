@@ -1,4 +1,4 @@
-"""Formulas from prefix notation, such as ``["+", "x", ["q", "1"]]``, which rules and certificates are written in."""
+"""Parse the prefix notation of rules and certificates, such as ``["+", "x", ["q", "1"]]``, into formulas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Integral, Name, Neg, Num, Sum
 
-INDICES = "ijkl"  # letters for indices of sums that dpverify made up, from the outside
+INDICES = "ijkl"  # letters for indices that dpverify introduced, from the outermost sum inwards
 _MADE_UP = re.compile(r"idx\d*|~\d+")
 _RELATIONS: dict[str, Comparison] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "=="}
 _TURNED: dict[Comparison, Comparison] = {">=": "<=", ">": "<"}
@@ -21,31 +21,31 @@ _RANGES = {"sum": Sum, "integral": Integral}
 
 
 def relation_of(condition: Sequence[Any]) -> Compare:
-    """A comparison, such as ``["<=", "a", "b"]``, as a formula."""
+    """Return a comparison such as ``["<=", "a", "b"]`` as a `Compare`."""
     return PrefixReader().relation(condition)
 
 
 def formula_of(data: Any) -> Formula:
-    """An expression as a formula with minus signs and fractions, as a reader would write it."""
+    """Return an expression as a formula with minus signs and fractions, in the usual notation."""
     return PrefixReader().formula(data)
 
 
 @dataclass(frozen=True)
 class PrefixReader:
-    """Reads expressions, those of a certificate with the rows of its table."""
+    """Reads expressions. An integer in an expression of a certificate refers to a row of its table."""
 
     table: Sequence[Any] = ()
-    values: Mapping[str, Formula] = field(default_factory=dict)  # what is put for letters
-    functions: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # index and body, in letters that stay
-    depth: int = 0  # of sums and ranges of an index around the expression
+    values: Mapping[str, Formula] = field(default_factory=dict)  # formulas to substitute for letters
+    functions: Mapping[str, tuple[str, Any]] = field(default_factory=dict)  # index and body; no letter is substituted
+    depth: int = 0  # number of sums and index ranges around the expression
 
     def relation(self, condition: Sequence[Any]) -> Compare:
-        """A comparison as a formula."""
+        """Return a comparison as a `Compare`."""
         sign, left, right = condition
         return Compare((_RELATIONS[sign],), (self.formula(left), self.formula(right)))
 
     def formula(self, data: Any) -> Formula:
-        """An expression as a formula."""
+        """Return an expression as a formula."""
         if isinstance(data, int):
             return self.formula(self.table[data])
         if isinstance(data, str):
@@ -57,7 +57,7 @@ class PrefixReader:
         if head in _RANGES:
             return self._range(head, *args)
         if head == "if":
-            return self.formula(args[1])  # the page of the rules says in words where
+            return self.formula(args[1])  # the page of the rules describes the condition in words
         if head == "apply":
             head, *args = args
             if head in self.functions:
@@ -77,14 +77,14 @@ class PrefixReader:
                 return Call(_RENAMED.get(head, head), tuple(values))
 
     def _range(self, head: str, index: str, lo: Any, hi: Any, body: Any) -> Formula:
-        """A sum or an integral; an index that dpverify made up gets a letter."""
+        """Return a sum or an integral; an index that dpverify introduced is replaced by a letter."""
         name = INDICES[self.depth % len(INDICES)] if _MADE_UP.fullmatch(index) else index
         inside = replace(self, values={**self.values, index: Name(name)}, depth=self.depth + 1)
         return _RANGES[head](inside.formula(body), name, self.formula(lo), self.formula(hi))
 
 
 def _shown_index(name: str) -> str:
-    """A letter; the index of a range, such as ``%0``, as one."""
+    """Return the letter of an index such as ``%0``; other names are returned unchanged."""
     return INDICES[int(name[1:]) % len(INDICES)] if name.startswith("%") else name
 
 
@@ -106,7 +106,7 @@ def _sum(left: Formula, right: Formula) -> Formula:
 
 
 def _product(values: Sequence[Formula]) -> Formula:
-    """A product: its signs in front, and what is to the power -1 below a line."""
+    """Return a product with its sign in front and all denominators in one fraction."""
     one = Num(Fraction(1))
     factors = [value.arg if isinstance(value, Neg) else value for value in values]
     is_negative = sum(isinstance(value, Neg) for value in values) % 2 == 1

@@ -1,4 +1,4 @@
-r"""Tree to text, with brackets only where the parser needs them, and to LaTeX that keeps the printed shape.
+r"""Write trees as text, with brackets only where the parser needs them, and as LaTeX in the printed form.
 
 For example ``a/b`` becomes ``\frac{a}{b}``, and ``4*alpha*G`` becomes ``4 \alpha G``.
 """
@@ -31,7 +31,7 @@ from dpverify.ledger.formula.tree import (
 
 _UNARY = 3
 _ATOM_LEVEL = 5
-#: Level of the result; lowest level of the left and of the right operand that stand without brackets.
+#: Precedence of the result, and the lowest precedence of the left and of the right operand without brackets.
 _LEVELS: dict[Operator, tuple[int, int, int]] = {
     "+": (1, 1, 2),
     "-": (1, 1, 2),
@@ -42,12 +42,12 @@ _LEVELS: dict[Operator, tuple[int, int, int]] = {
 
 
 def to_text(node: Node) -> str:
-    """Write a tree in the formula language. Text whose parse is `node` again, for every tree that came from a parse."""
+    """Write a tree in the formula language. Parsing the text returns `node` if `node` came from the parser."""
     return _write(node)[0]
 
 
 def _write(node: Node) -> tuple[str, int]:
-    """Return the text of a node and how tightly it binds."""
+    """Return the text of a node and its precedence."""
     match node:
         case Num(value):
             return _number_text(value)
@@ -73,13 +73,13 @@ def _write(node: Node) -> tuple[str, int]:
 
 
 def _operand(node: Node, least: int) -> str:
-    """Write an operand, in brackets if it binds less than `least`."""
+    """Write an operand, in brackets if its precedence is below `least`."""
     text, level = _write(node)
     return text if level >= least else f"({text})"
 
 
 def _number_text(value: Fraction) -> tuple[str, int]:
-    """Write a number as a decimal where it has one; every parsed number has."""
+    """Write a number as a decimal if possible; it is possible for every parsed number."""
     decimal = decimal_text(value)
     if decimal is None:
         return f"{value.numerator}/{value.denominator}", 2
@@ -87,7 +87,7 @@ def _number_text(value: Fraction) -> tuple[str, int]:
 
 
 def decimal_text(value: Fraction) -> str | None:
-    """Return the exact decimal expansion of a fraction, or None where it does not end."""
+    """Return the exact decimal expansion of a fraction, or None if it is infinite."""
     places = 0
     remainder = value.denominator
     for prime in (2, 5):
@@ -103,7 +103,7 @@ def decimal_text(value: Fraction) -> str | None:
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
-# How tightly a piece of LaTeX binds: comparison or remainder, sum, factor after a minus, factor, atom.
+# Precedence of a piece of LaTeX: comparison or remainder, sum, factor after a minus, factor, atom.
 _LOOSE, _TERM, _SIGNED, _FACTOR, _ATOM = range(5)
 
 _COMPARISONS: dict[Comparison, str] = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "="}
@@ -158,36 +158,36 @@ _OPEN_SIGN = re.compile(r" [-+] |/")
 
 
 def latex(node: Node, symbols: Mapping[str, str], functions: Mapping[str, str] | None = None) -> str:
-    """Typeset a tree for math mode, with brackets only where the reader needs them.
+    """Return a tree as LaTeX for math mode, with brackets only where the reader needs them.
 
-    ``functions``: of each function of the paper a head such as ``F``, set before bracketed arguments, or a pattern such
-    as ``G_{[#1,#2]}``, where they take the places #1, #2, ...
+    ``functions`` has, for each function of the paper, a head such as ``F`` that is followed by the arguments in
+    brackets, or a pattern such as ``G_{[#1,#2]}`` in which the arguments replace #1, #2, ...
     """
     return _Setter(symbols, functions or {}).set(node)
 
 
 class _Setter:
-    """Sets nodes; `last` says that nothing follows on the right that an open end could swallow."""
+    """Typesets nodes. With `last`, nothing follows on the right, so a sum or an argument of log needs no brackets."""
 
     def __init__(self, symbols: Mapping[str, str], functions: Mapping[str, str]) -> None:
         self.symbols = symbols
         self.functions = functions
 
     def set(self, node: Node) -> str:
-        """Set a node that stands alone."""
+        """Typeset a node on its own."""
         return self.piece(node, last=True)[0]
 
     def operand(self, node: Formula, least: int, *, last: bool = True) -> str:
-        """Set an operand, in brackets if it binds less than `least`."""
+        """Typeset an operand, in brackets if its precedence is below `least`."""
         text, level = self.piece(node, last=last)
         return text if level >= least else self.fenced(node)
 
     def fenced(self, node: Formula) -> str:
-        """Set a node in brackets of its own."""
+        """Typeset a node in brackets."""
         return _fence("(", self.set(node), ")")
 
     def piece(self, node: Node, *, last: bool) -> tuple[str, int]:
-        """Return the LaTeX of a node and how tightly it binds."""
+        """Return the LaTeX of a node and its precedence."""
         match node:
             case Num(value):
                 return _number(value)
@@ -232,11 +232,11 @@ class _Setter:
                 ), _LOOSE
 
     def name(self, name: str) -> str:
-        """Set a symbol, or a name that has no LaTeX of its own."""
+        """Typeset a symbol, or a name without LaTeX."""
         return self.symbols.get(name) or _upright(name)
 
     def product(self, factors: list[Formula], *, last: bool) -> str:
-        """Set factors side by side, with a dot where two numbers would meet."""
+        """Typeset factors next to each other, with a dot between numbers."""
         text = ""
         for i, factor in enumerate(factors):
             piece = self.operand(factor, _FACTOR if i else _SIGNED, last=last and i == len(factors) - 1)
@@ -249,13 +249,13 @@ class _Setter:
         return text
 
     def base(self, node: Formula) -> str:
-        """Set the base of a power: in brackets unless it is one letter, one number or fenced already."""
+        """Typeset the base of a power, in brackets unless it is one letter, one number or already in brackets."""
         text, level = self.piece(node, last=False)
-        twice = isinstance(node, Name) and _SUPERSCRIPT.search(text)  # an error in LaTeX
+        twice = isinstance(node, Name) and _SUPERSCRIPT.search(text)  # LaTeX refuses a double superscript
         return text if level == _ATOM and not twice else self.fenced(node)
 
     def exponent(self, node: Formula) -> str:
-        """Set an exponent: a fraction of two letters or numbers goes on one line, as papers do."""
+        """Typeset an exponent. A fraction of two letters or numbers is written on one line, as in papers."""
         match node:
             case Bin("/", Num() | Name() | Neg(Num() | Name()) as left, Num() | Name() as right):
                 return f"{self.set(left)}/{self.set(right)}"
@@ -265,7 +265,7 @@ class _Setter:
                 return self.set(node)
 
     def call(self, name: str, args: tuple[Formula, ...], *, last: bool) -> tuple[str, int]:
-        """Set a function of the language or of the paper."""
+        """Typeset a function of the language or of the paper; return the LaTeX and its precedence."""
         inside = ", ".join(self.set(arg) for arg in args)
         if name == PI:
             return r"\pi", _ATOM
@@ -293,28 +293,28 @@ class _Setter:
         return head + _fence("(", inside, ")"), _FACTOR
 
     def mod_operand(self, node: Formula) -> str:
-        """Set an operand of mod: bare if it is a letter, a number or a power."""
+        """Typeset an operand of mod, without brackets if it is a letter, a number or a power."""
         text, level = self.piece(node, last=False)
         bare = level == _ATOM or (isinstance(node, Bin) and node.op == "**")
         return text if bare else self.fenced(node)
 
 
 def _factors(node: Formula) -> list[Formula]:
-    """Return the factors of a product from left to right; brackets inside a product mean nothing."""
+    """Return the factors of a product from left to right; brackets inside a product are ignored."""
     if isinstance(node, Bin) and node.op == "*":
         return _factors(node.left) + _factors(node.right)
     return [node]
 
 
 def _is_number(node: Formula) -> bool:
-    """Tell whether a fraction begins with a number, so that a digit before it would make a mixed number."""
+    """Test whether a fraction begins with a number; a digit before it would look like a mixed number."""
     while isinstance(node, Bin):
         node = node.left
     return isinstance(node, Num)
 
 
 def _number(value: Fraction) -> tuple[str, int]:
-    """Set a number: as a decimal where it was one."""
+    """Typeset a number, as a decimal if possible; return the LaTeX and its precedence."""
     text = decimal_text(value)
     if text is None:
         sign = "-" if value < 0 else ""
@@ -323,20 +323,20 @@ def _number(value: Fraction) -> tuple[str, int]:
 
 
 def _without_brackets(text: str) -> str:
-    """Leave out what stands in brackets, so that what is left is what could be read apart."""
+    """Remove everything in brackets. Operators in the remaining text could bind to the surrounding formula."""
     while (left := _CLOSED.sub("", text)) != text:
         text = left
     return text
 
 
 def _upright(name: str) -> str:
-    """Set a name without LaTeX of its own: a letter as it is, a word upright."""
+    """Typeset a name without LaTeX: a letter unchanged, a word upright."""
     escaped = name.replace("_", r"\_")
     return name if len(name) == 1 else rf"\mathrm{{{escaped}}}"
 
 
 def _fence(opening: str, inside: str, closing: str) -> str:
-    """Put `inside` between brackets that grow with it where it is tall."""
+    """Put `inside` between brackets, which grow with it if it is tall."""
     glue = " " if opening.startswith("\\") else ""
     if any(tall in inside for tall in _TALL):
         return rf"\left{opening}{glue}{inside}\right{closing}"

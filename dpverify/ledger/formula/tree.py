@@ -1,6 +1,6 @@
-"""The tree of the formula language: small, immutable, hashable; it holds what was printed and evaluates nothing.
+"""Syntax trees of the formula language. They are immutable and hashable, keep the printed form and evaluate nothing.
 
-Functions of laws have signatures: the number and the kinds of their arguments, and the kind of their value.
+Functions of probability laws have signatures: the number and the kinds of their arguments, and the kind of their value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_ARGUMENTS = 20
 
 
 class Signature(NamedTuple):
-    """Kinds of the arguments, the last one as often as is written where ``repeats``, and of the value."""
+    """Kinds of the arguments and of the value. With ``repeats``, the last argument may be repeated."""
 
     arguments: tuple[Kind, ...]
     value: Kind
@@ -30,7 +30,7 @@ def _signature(text: str) -> Signature:
     return Signature(kinds, LETTERS[value], arguments.endswith("+"))
 
 
-#: Functions of laws (L), of pairs of laws on neighbouring data (M) and of numbers (x): arguments, then the value.
+#: Signatures of functions of laws (L), of pairs of laws on neighbouring data (M) and of numbers (x): arguments>value.
 SIGNATURES: dict[str, Signature] = {
     name: _signature(text)
     for name, text in {
@@ -44,8 +44,8 @@ SIGNATURES: dict[str, Signature] = {
         "response_law": "xxx>L",  # choices, epsilon, true answer
         "finite_law": "xx+>L",  # weights
         "point_law": "x>L",
-        "above_threshold_law": "xxxxx>L",  # k, low, last, scales of the threshold's and the answers' noise
-        "mixture": "xLL>L",  # probability of the first
+        "above_threshold_law": "xxxxx>L",  # k, low, last, noise scales of the threshold and of the answers
+        "mixture": "xLL>L",  # probability of the first law
         "shifted": "Lx>L",
         "scaled": "Lx>L",
         "product": "LL+>L",
@@ -100,14 +100,14 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "min": (2, 20),
     "max": (2, 20),
     "abs": (1, 1),
-    "pi": (0, 0),  # pi(): the number; without brackets where no symbol of the paper has this name
+    "pi": (0, 0),  # pi(): the number; also written without brackets if no symbol of the paper has this name
     "erf": (1, 1),
     "tanh": (1, 1),
     "gamma": (1, 1),  # gamma(x): the Gamma function of x > 0; a symbol may have this name too
     "normal_cdf": (1, 1),
-    "laplace_delta": (2, 2),  # laplace_delta(epsilon, mu): exact, of Laplace noise; mu: sensitivity / scale
+    "laplace_delta": (2, 2),  # laplace_delta(epsilon, mu): exact for Laplace noise; mu: sensitivity / scale
     "binomial_delta": (4, 4),  # binomial_delta(epsilon, n, p, s): of n coins of probability p; the count changes by s
-    "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact, of Gaussian noise; mu: sensitivity / deviation
+    "gaussian_delta": (2, 2),  # gaussian_delta(epsilon, mu): exact for Gaussian noise; mu: sensitivity / deviation
     "sampled_gaussian_delta": (3, 3),  # sampled_gaussian_delta(epsilon, q, mu): Poisson sampling, one added or removed
     "gaussian_epsilon": (2, 2),  # gaussian_epsilon(delta, mu): the inverse
     "sampled_gaussian_epsilon": (3, 3),  # sampled_gaussian_epsilon(delta, q, mu)
@@ -115,8 +115,8 @@ BUILTINS: dict[str, tuple[int, int]] = {
     "batch_gaussian_epsilon": (3, 3),  # (delta, q, mu)
     "replaced_gaussian_delta": (3, 3),  # (epsilon, q, mu): Poisson sampling, one replaced
     "replaced_gaussian_epsilon": (3, 3),  # (delta, q, mu)
-    "sampled_gaussian_renyi": (3, 3),  # sampled_gaussian_renyi(z, q, mu): of whole order z, Poisson sampling
-    "renyi_delta": (3, 3),  # renyi_delta(epsilon, z, r): of what has divergence at most r at order z
+    "sampled_gaussian_renyi": (3, 3),  # sampled_gaussian_renyi(z, q, mu): of integer order z, Poisson sampling
+    "renyi_delta": (3, 3),  # renyi_delta(epsilon, z, r): of a mechanism with divergence at most r at order z
     "renyi_epsilon": (3, 3),  # renyi_epsilon(delta, z, r)
     "zcdp_delta": (2, 2),  # zcdp_delta(epsilon, rho): the same at the best order, with r = rho*z
     "zcdp_epsilon": (2, 2),  # zcdp_epsilon(delta, rho)
@@ -134,7 +134,7 @@ PI = "pi"
 
 @dataclass(frozen=True, slots=True)
 class Num:
-    """A number, exact: ``0.1`` is 1/10."""
+    """An exact number: ``0.1`` is 1/10."""
 
     value: Fraction
 
@@ -160,7 +160,7 @@ class Neg:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Two operands and an operator, as they were printed: nothing is reordered or cancelled."""
+    """Two operands and an operator as printed, without reordering or cancellation."""
 
     op: Operator
     left: Formula
@@ -177,7 +177,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The sum of `body` over the integers `lo` <= `index` <= `hi`; 0 where `hi` < `lo`; `hi` may be infinity."""
+    """The sum of `body` over the integers `lo` <= `index` <= `hi`. It is 0 if `hi` < `lo`; `hi` may be infinite."""
 
     body: Formula
     index: str
@@ -187,11 +187,11 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Integral(Sum):
-    """The integral of `body` over the real `index` from `lo` to `hi`, each of which may be infinite."""
+    """The integral of `body` over the real `index` from `lo` to `hi`; the limits may be infinite."""
 
     @property
     def is_over_line(self) -> bool:
-        """Whether it runs over all real numbers: the only integrals that proofs know."""
+        """Whether the limits are -oo and oo. Proofs support only such integrals."""
         return self.lo == Neg(Inf()) and self.hi == Inf()
 
 
@@ -211,7 +211,7 @@ BINDERS: dict[type[Sum], str] = {Sum: "sum", Integral: "integral", Infimum: "inf
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A chain of comparisons: one operator less than operands."""
+    """A chain of comparisons, with one operator between each two operands."""
 
     ops: tuple[Comparison, ...]
     operands: tuple[Formula, ...]
@@ -222,7 +222,7 @@ Node: TypeAlias = Formula | Compare
 
 
 def children(node: Node) -> tuple[Formula, ...]:
-    """Return the parts of a node, from left to right as they were written."""
+    """Return the children of a node in the written order."""
     match node:
         case Neg(arg):
             return (arg,)
@@ -239,7 +239,7 @@ def children(node: Node) -> tuple[Formula, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield a node and everything in it, from the top."""
+    """Yield a node and all its descendants, parents first."""
     yield node
     for child in children(node):
         yield from walk(child)
@@ -249,7 +249,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 def free_names(node: Node) -> frozenset[str]:
-    """Names of symbols, not functions, that a node takes from outside: all but the indices of its sums."""
+    """Return the free symbols of a node: all names except functions and bound indices."""
     match node:
         case Name(name):
             return frozenset({name})
@@ -264,7 +264,7 @@ def free_names(node: Node) -> frozenset[str]:
 
 
 def substitute(node: Formula, replacements: Mapping[Formula, Formula]) -> Formula:
-    """Put formulas in the place of others, the outermost first; the index of a sum hides what speaks of its name."""
+    """Replace subformulas, outermost first. Inside a binder, formulas with its index are not replaced."""
     if node in replacements:
         return replacements[node]
     match node:
@@ -284,7 +284,7 @@ def substitute(node: Formula, replacements: Mapping[Formula, Formula]) -> Formul
 
 
 def with_pi(node: Formula, symbols: Container[str]) -> Formula:
-    """Read the name pi as the number where it is not a symbol of the paper."""
+    """Replace the name pi by the number if it is not a symbol of the paper."""
     if PI in symbols or PI not in free_names(node):
         return node
     return substitute(node, {Name(PI): Call(PI, ())})

@@ -1,1 +1,1 @@
-"""Proofs as text, the records of ``specs/<paper>/proofs.toml``. They are data, and nothing in them is executed."""
+"""Proofs as text: the records of ``specs/<paper>/proofs.toml``. They are data and are never executed."""

@@ -1,6 +1,6 @@
-"""The proofs of one paper: records of ``proofs.toml``, their checks against the rules, and the proof of a statement.
+"""The proofs of one paper: the records of ``proofs.toml``, their checks, and the proof of a statement.
 
-The records are proofs of claims, lemmas, and abbreviations that both may use.
+The records are proofs of claims, lemmas, premises, and abbreviations that all of these may use.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class GivenPremise(Record, frozen=True, kw_only=True):
-    """A relation that proofs take for granted: what rests on it is proved given its words."""
+    """A relation that proofs assume. A statement whose proof cites it is "proved given" its ``words``."""
 
     id: str
     words: str
-    says: str  # left side, relation and right side, in the letters of the proofs that cite it
+    says: str  # left side, relation and right side, in the letters of the citing proofs
     requires: list[str] = []
 
 
@@ -39,25 +39,25 @@ class Lemma(Record, frozen=True, kw_only=True):
 
     id: str
     words: str = ""
-    letters: dict[str, str] = {}  # domains of letters; those of the paper's symbols are in claims.toml
+    letters: dict[str, str] = {}  # domains of letters that are not symbols of the paper
     requires: list[str] = []
     let: dict[str, str] = {}
     chain: str
 
 
 class Proof(Record, frozen=True, kw_only=True):
-    """A chain from the left side of a claim to its right side, or to a formula from which that follows."""
+    """A chain from the left side of a claim to its right side, or to a formula that implies the claim."""
 
     of: str
     variant: Variant = "printed"
-    reading: dict[str, str] = {}  # choices for which it holds; all where there are none
+    reading: dict[str, str] = {}  # choices for which it holds; all choices if empty
     words: str = ""
-    letters: dict[str, str] = {}  # what the measured quantity ranges over and the claim does not mention
+    letters: dict[str, str] = {}  # domains of letters of the measured quantity that the claim does not mention
     let: dict[str, str] = {}
-    divide: str = ""  # a whole letter by its quotient and remainder: ``T = epochs*N + rest``
-    known: list[str] = []  # lemmas of which every line may use what they say
+    divide: str = ""  # an integer letter in terms of quotient and remainder: ``T = epochs*N + rest``
+    known: list[str] = []  # lemmas whose statements every line may use
     unused: list[str] = []  # letters of the claim whose conditions no line uses
-    points: list[str] = []  # where sample points are drawn, if the conditions give none: ``n >= 10**8``
+    points: list[str] = []  # extra conditions for sample points, if the conditions yield none: ``n >= 10**8``
     chain: str
 
 
@@ -88,7 +88,7 @@ class ProofBook:
     proofs: tuple[Proof, ...] = ()
 
     def find(self, statement: Statement) -> Proof | None:
-        """The proof of a statement: of those that fit its reading, the one that names most choices."""
+        """Return the proof of a statement that fits its reading and names most choices, or None."""
         claim = statement.key.partition(":")[2]
         fitting = [
             proof
@@ -99,11 +99,11 @@ class ProofBook:
         return max(fitting, key=lambda proof: len(proof.reading), default=None)
 
     def of(self, claim: str) -> tuple[Proof, ...]:
-        """The proofs of a claim, by its id without the paper."""
+        """Return the proofs of a claim, given its id without the paper."""
         return tuple(proof for proof in self.proofs if proof.of == claim)
 
     def digest(self, claim: str) -> str:
-        """What the proofs of a claim say, and all that they cite of the file at any depth; empty without proof."""
+        """Return the proofs of a claim and everything that they cite in the file, as text; empty without a proof."""
         proofs = [msgspec.to_builtins(proof) for proof in self.of(claim)]
         if not proofs:
             return ""
@@ -122,13 +122,13 @@ class ProofBook:
 
 
 def book_of(file: ProofsFile, vocabulary: Vocabulary) -> ProofBook:
-    """The book of a paper, whether or not its records break a rule."""
+    """Return the book of a paper, without checking its records."""
     premises = {premise.id: premise for premise in file.given}
     return ProofBook(vocabulary, file.let, premises, {lemma.id: lemma for lemma in file.lemma}, tuple(file.proof))
 
 
 def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with the proofs of a paper."""
+    """Yield the errors in the proofs of a paper."""
     yield from _problems_of_let(file.let, place)
     ids: set[str] = set()
     records: list[GivenPremise | Lemma] = [*file.given, *file.lemma]
@@ -184,7 +184,7 @@ def _problems_of_given(premise: GivenPremise, place: Place) -> Iterator[SpecErro
 
 
 def _problems_of_letters(record: Lemma | Proof, shared: Mapping[str, str], place: Place) -> Iterator[SpecError]:
-    """Yield what is wrong with the letters of a proof or a lemma, and with its abbreviations."""
+    """Yield the errors in the letters and abbreviations of a proof or a lemma."""
     yield from _problems_of_let(record.let, place)
     for name, domain in record.letters.items():
         entry = place.at(f"letters.{name}")

@@ -1,4 +1,4 @@
-"""From the text of a chain to its lines: a relation, a formula and a reason each, and splits into cases.
+"""Parse the text of a chain into lines. A line has a relation, a formula and a reason, and may split into cases.
 
 node*decays(t)
 <= node*log2(t + 1)     by prefix-decays(s = t)
@@ -17,8 +17,8 @@ from dpverify.ledger.statements import Variant
 
 MOST_LINES = 200
 INDUCTION = "induction"  # the reason of a line that an induction proves
-HYPOTHESIS = "hypothesis"  # what the step of an induction may cite
-HERE = "here"  # the letter in the place of what a rule replaces
+HYPOTHESIS = "hypothesis"  # the name under which the step of an induction cites the induction hypothesis
+HERE = "here"  # the letter that marks the subexpression to which a rule is applied
 
 Cited = Literal["", "claim", "definition", "fact", "given"]
 
@@ -38,7 +38,7 @@ _WRITTEN = "a reason is a name, with what its letters become in brackets: by sum
 
 @dataclass(frozen=True)
 class Argument:
-    """What a letter of a rule becomes; with an ``index`` it is a function of it."""
+    """The value of a letter of a rule; with an ``index``, the letter is a function of the index."""
 
     name: str
     value: Formula
@@ -47,25 +47,25 @@ class Argument:
 
 @dataclass(frozen=True)
 class Reason:
-    """What a line cites: a rule or lemma by its name, or a claim, a definition or a fact of the records."""
+    """The reason of a line: a rule or lemma by its name, or a recorded claim, definition, fact or premise."""
 
     name: str
     cited: Cited = ""
     variant: Variant = "printed"
     arguments: tuple[Argument, ...] = ()
-    reading: tuple[tuple[str, str], ...] = ()  # choices that are not those of the statement that cites a claim
-    place: Formula | None = None  # the expression before it with the letter ``here`` where it is applied
+    reading: tuple[tuple[str, str], ...] = ()  # choices of the cited claim that differ from the citing statement's
+    place: Formula | None = None  # the expression before the line, with ``here`` where the rule is applied
 
 
 @dataclass(frozen=True)
 class ChainLine:
     """One line of a chain."""
 
-    number: int  # from 1, for the expression that the chain begins with
+    number: int  # the expression at the start of the chain has number 1
     relation: Literal["<=", ">=", "="]
     formula: Formula
     text: str
-    reason: Reason | None = None  # None: algebra, or a comparison that the conditions show
+    reason: Reason | None = None  # None: algebra, or a comparison that follows from the conditions
     note: str = ""
     cases: tuple[tuple[Compare, tuple[ChainLine, ...]], ...] = ()
     induction: tuple[tuple[ChainLine, ...], tuple[ChainLine, ...]] | None = None  # the base and the step
@@ -73,7 +73,7 @@ class ChainLine:
 
 @dataclass(frozen=True)
 class Chain:
-    """An expression, and the lines that lead from it."""
+    """An expression and the lines that transform it."""
 
     start: Formula
     lines: tuple[ChainLine, ...] = field(default=())
@@ -83,7 +83,7 @@ Text: TypeAlias = tuple[int, str, str]  # number, text and comment of one line
 
 
 def formulas_of(lines: tuple[ChainLine, ...]) -> Iterator[Formula]:
-    """Yield the formulas of lines, and of all that stands below them."""
+    """Yield the formulas of lines, and of their cases and inductions."""
     for line in lines:
         yield line.formula
         for condition, inside in line.cases:
@@ -109,7 +109,10 @@ def parse_chain(text: str) -> Chain:
 
 
 def _joined(text: str) -> Iterator[Text]:
-    """Yield lines without comments; one that begins with none of the signs continues the line before it."""
+    """Yield lines without comments, joining continuation lines.
+
+    A line that does not begin with a relation, ``case`` or the name of a part continues the line before it.
+    """
     held: Text | None = None
     number = 0
     for raw in text.splitlines():
@@ -129,7 +132,7 @@ def _joined(text: str) -> Iterator[Text]:
 
 
 def _lines(todo: list[Text], *, inside: bool) -> Iterator[ChainLine]:
-    """Yield lines up to the end of the chain, or of a case."""
+    """Yield lines up to the end of the chain or, if ``inside``, of a case or a part of an induction."""
     while todo:
         number, body, note = todo[-1]
         match = _RELATION.fullmatch(body)
@@ -154,7 +157,7 @@ def _line(number: int, match: re.Match[str], note: str, todo: list[Text]) -> Cha
             raise FormulaError(text, "a split has two cases or more, each below a line such as: case t <= N")
     cited = read_reason(reason) if reason and not cases else None
     induction = _induction(text, todo) if cited is not None and cited.name == INDUCTION else None
-    # the groups of a match are typed as any text or None: the pattern has only relations
+    # the type of a match group is str | None, but the pattern matches only relations
     return ChainLine(number, relation, formula, text, cited, note, cases, induction)  # type: ignore[arg-type]
 
 
@@ -186,7 +189,7 @@ def _cases(todo: list[Text]) -> Iterator[tuple[Compare, tuple[ChainLine, ...]]]:
 
 
 def read_reason(text: str) -> Reason:
-    """Read what stands after ``by``."""
+    """Parse the text after ``by``."""
     words, _, place = text.partition(" within ")
     match = _REASON.fullmatch(words.strip())
     if match is None:
@@ -200,7 +203,7 @@ def read_reason(text: str) -> Reason:
     if reading and match["cited"] != "claim":
         raise FormulaError(text, "only a claim is cited under a reading")
     variant = match["variant"] or "printed"
-    # the pattern has only "printed", "amended" and "held" as a variant
+    # the pattern matches only "printed", "amended" and "held" as a variant
     return Reason(match["name"], match["cited"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
 
 
@@ -212,7 +215,7 @@ def _argument(text: str) -> Argument:
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the parts of a text between the commas that stand in no bracket."""
+    """Yield the parts of a text between the commas outside brackets."""
     depth = start = 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")

@@ -1,4 +1,4 @@
-"""The check of units: all records of a paper, and what does not agree in each."""
+"""Check the units of all records of a paper, and list the mismatches of each record."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class UnitsResult(Record, frozen=True, kw_only=True):
     undetermined
         The letters and quantities without a unit.
     expected
-        Why an inconsistency is there, if ``units.toml`` explains it.
+        The explanation of an inconsistency in ``units.toml``, if there is one.
     normalised
-        Which unit the record sets to 1, and where.
+        The unit that the record sets to 1, and where.
     """
 
     of: str
@@ -61,7 +61,7 @@ class PaperUnits(Record, frozen=True, kw_only=True):
     results
         One result for each record, in the order of the files.
     stale
-        Records of ``expected`` of ``units.toml`` whose units do agree, and names that do not exist.
+        Records in ``expected`` of ``units.toml`` whose units agree, and names that do not exist.
     """
 
     paper: str
@@ -83,7 +83,7 @@ class PaperUnits(Record, frozen=True, kw_only=True):
         return sum(result.status == status for result in self.results)
 
     def lines(self, *, undetermined: bool = False) -> Iterator[str]:
-        """Yield the lines that ``dpverify units`` prints, with the records that are not determined on request."""
+        """Yield the lines that ``dpverify units`` prints; ``undetermined`` adds the records that are not determined."""
         explained = self.count("inconsistent") - len(self.unexplained)
         counts = [f"{self.count(status)} {status}" for status in reversed(WORST)]
         yield f"{self.paper}: {', '.join(counts)} ({explained} explained)"
@@ -165,7 +165,7 @@ def _results(paper: PaperSpec, stated: StatedUnits) -> Iterator[UnitsResult]:
 
 
 def _claim(claim: ClaimSpec, stated: StatedUnits) -> Iterator[UnitsResult]:
-    """Yield the printed statement and what our verdict puts beside it, each with all of its readings together."""
+    """Yield one result for the printed statement, the amendment and the regime, with all readings merged."""
     outcomes: dict[Variant, list[UnitsResult]] = {}
     for statement in claim.statements():
         outcomes.setdefault(statement.variant, []).append(_result_of(statement, stated))
@@ -176,7 +176,7 @@ def _claim(claim: ClaimSpec, stated: StatedUnits) -> Iterator[UnitsResult]:
 
 
 def _without(result: UnitsResult, printed: set[str]) -> UnitsResult:
-    """Leave out the mismatches of the printed statement, which a regime only restricts."""
+    """Leave out the mismatches of the printed statement, which a regime inherits."""
     mismatches = [text for text in result.mismatches if text not in printed]
     if result.status != "inconsistent" or mismatches:
         return msgspec.structs.replace(result, mismatches=mismatches)
@@ -208,7 +208,7 @@ def _outcome(reader: RecordReader) -> UnitsResult:
 
 
 def _merged(of: str, record: str, outcomes: Iterable[UnitsResult], stated: StatedUnits) -> UnitsResult:
-    """Put the readings of a record together."""
+    """Merge the results of the readings of a record."""
     several = [*outcomes]
     status = min((outcome.status for outcome in several), key=WORST.index)
     return UnitsResult(

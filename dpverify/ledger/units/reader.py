@@ -1,6 +1,6 @@
-"""The units of one record or proof: which are stated, which its equations determine, and which comparisons test them.
+"""The units of one record or proof: stated units, units that its equations determine, and comparisons that test them.
 
-All lines of a chain of a proof have one unit.
+All lines of a chain of a proof have the same unit.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class RecordReader:
                 self.equations.normalised.append(unit.powers)
 
     def read_domains(self) -> None:
-        """Read the conditions on the letters."""
+        """Read the conditions in the domains of the letters."""
         for name, domain in self.domains.items():
             for condition in domain.constraints:
                 self.terms.at(f"domain of {name}").compare(condition)
@@ -143,7 +143,7 @@ class RecordReader:
         self.compare_sides(sides, sorted(statement.hides) if statement.relation in ORDERS else [])
 
     def compare_sides(self, sides: Iterable[Formula], hidden: Iterable[str] = ()) -> None:
-        """Compare the sides of a statement, up to units of the letters that the constant of an order may depend on."""
+        """Compare the sides of a statement, up to the units of letters on which the constant of an O may depend."""
         measured = [(side, self.terms.at("the two sides").unit(side)) for side in sides]
         units = [self.equations.reduced(self.lookup(name)) for name in hidden]
         if any(unit.unknown for unit in units):
@@ -159,12 +159,12 @@ def _sides(condition: Compare) -> tuple[Formula, Formula]:
 
 
 class ProofReader(RecordReader):
-    """Reads the formulas of a proof, whose letters may be those of definitions too."""
+    """Reads the formulas of a proof, which may also use the letters of definitions."""
 
     declared: frozenset[str] = frozenset()
 
     def known(self, name: str) -> Scaling | None:
-        """Return the unit that is stated, or that the record of the letter implies; the proof's letters are new."""
+        """Return the unit that is stated or implied; letters that the proof declares have no stated unit."""
         if name.removesuffix("()") not in self.declared:
             return super().known(name)
         domain = self.domains.get(name)
@@ -175,14 +175,14 @@ class ProofReader(RecordReader):
         return with_pi(parse(text), self.stated.paper.vocabulary.symbols)
 
     def abbreviate(self, values: Mapping[str, str]) -> None:
-        """Note what abbreviations mean."""
+        """Store the values of abbreviations."""
         for text, value in values.items():
             head = self.text(text)
             letters = tuple(letter.id for letter in children(head) if isinstance(letter, Name))
             self.terms.abbreviations[_name_of(head)] = letters, self.text(value)
 
     def read_chain(self, chain: Chain) -> None:
-        """Read the lines of a chain, and those of its cases; an induction's parts have units of their own."""
+        """Read the lines of a chain and of its cases. Each part of an induction may have another unit."""
         measured = [(chain.start, self.terms.at("line 1").unit(chain.start))]
         for line in _lines(chain.lines):
             self.terms.at(f"line {line.number}")
@@ -205,11 +205,11 @@ def _lines(lines: Iterable[ChainLine]) -> Iterator[ChainLine]:
 
 
 def read_proof(statement: Statement, proof: Proof, book: ProofBook, stated: StatedUnits) -> RecordReader:
-    """Read a proof of a statement: the units are those that the statement determines."""
+    """Read a proof of a statement, with the units that the statement determines."""
     chain = parse_chain(proof.chain)
     reader = _reader(stated, statement.key.partition(":")[2], proof.letters, statement.domains)
     reader.read_statement(statement)
-    reader.terms.mismatches.clear()  # those of the statement are its own
+    reader.terms.mismatches.clear()  # the result of the statement has these
     reader.abbreviate({**book.let, **proof.let})
     quantity = Name(statement.quantity) if statement.quantity else None
     for name, side in (("left", statement.lhs or quantity), ("right", statement.rhs)):
@@ -242,7 +242,7 @@ def read_lemma(lemma: Lemma, book: ProofBook, stated: StatedUnits) -> RecordRead
 
 
 def _reader(stated: StatedUnits, record: str, letters: Mapping[str, str], domains: Mapping[str, Domain]) -> ProofReader:
-    """Make a reader that knows the letters of definitions; those of the proof hide letters of the same name."""
+    """Make a reader that also knows the letters of definitions. The proof's letters hide letters of the same name."""
     of_definitions: dict[str, Domain] = {}
     for meaning in stated.glossary.meanings:
         if isinstance(meaning.record, Definition):

@@ -14,7 +14,7 @@ UNITS = "units.toml"
 class UnitGroup(Record, frozen=True, kw_only=True):
     """Letters, functions and quantities that scale alike.
 
-    If the loss is multiplied by c they are multiplied by c**loss. If lengths are multiplied by c, they are multiplied
+    If the loss is multiplied by c, they are multiplied by c**loss. If lengths are multiplied by c, they are multiplied
     by c**length.
 
     Parameters
@@ -39,11 +39,11 @@ class Normalisation(Record, frozen=True, kw_only=True):
     Parameters
     ----------
     of
-        The claims, by their ids, in all variants and with their proofs; or ``definition NAME`` and ``lemma NAME``.
+        The ids of claims (for all variants and their proofs), ``definition NAME`` and ``lemma NAME``.
     loss, length
         Exponents of the unit that is 1.
     why
-        The parameter choice that sets it, and where it is.
+        The parameter choice that sets the unit to 1, and its place in the paper.
     """
 
     of: list[str]
@@ -76,9 +76,9 @@ class UnitsFile(Record, frozen=True, kw_only=True):
 
 
 def read_units(folder: Path, problems: Problems | None = None) -> UnitsFile:
-    """Read the units of a paper; a paper without the file states none.
+    """Read the units of a paper; a paper without the file states no units.
 
-    What is wrong with the file is added to ``problems``; a `SpecError` is raised if there are none.
+    Errors in the file are added to ``problems``. If ``problems`` is None, the first error is raised as a `SpecError`.
     """
     path = folder / UNITS
     if not path.exists():

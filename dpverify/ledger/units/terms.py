@@ -1,4 +1,4 @@
-"""The unit of a formula, in one pass over its tree, with the terms that do not agree.
+"""Compute the unit of a formula in one pass over its tree, and collect the terms whose units differ.
 
 A unit is given by its exponents. Linear equations between exponents are solved exactly.
 """
@@ -68,7 +68,7 @@ PLAIN = Scaling()
 
 
 def unknown_unit(name: str) -> Scaling:
-    """Return the unit of a letter of which nothing is known yet."""
+    """Return the unit of a letter whose unit is not known yet."""
     return Scaling(unknown=((name, Fraction(1)),))
 
 
@@ -81,7 +81,7 @@ class Equations:
         self.tests = 0
 
     def reduced(self, unit: Scaling) -> Scaling:
-        """Return a unit with every letter that has been fixed replaced."""
+        """Return a unit in which every letter with a known unit is replaced."""
         result = Scaling(unit.powers)
         for name, exponent in unit.unknown:
             value = self.solved.get(name)
@@ -112,7 +112,7 @@ def _replaced(unit: Scaling, name: str, value: Scaling) -> Scaling:
 
 
 def in_span(vector: tuple[Fraction, Fraction], basis: Iterable[tuple[Fraction, Fraction]]) -> bool:
-    """Return whether a vector is a linear combination of others."""
+    """Return whether a vector is a linear combination of the basis vectors."""
     spanned = [other for other in basis if any(other)]
     if not any(vector):
         return True
@@ -143,7 +143,7 @@ COUNTS: dict[str, tuple[int, ...]] = {"repeated": (1,), "mixture": (0,), "hockey
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Two terms that must have one unit and do not; or a term with a unit where a plain number belongs."""
+    """Two terms that must have the same unit and do not, or a term with a unit that must be a plain number."""
 
     where: str
     left: str
@@ -162,9 +162,9 @@ def _words(unit: Scaling) -> str:
 
 
 class Terms:
-    """Reads the units of formulas, and keeps the terms that do not agree.
+    """Reads the units of formulas, and collects the mismatches.
 
-    ``lookup`` gives the unit of a letter or of a function's result, whose name then ends with brackets.
+    ``lookup`` returns the unit of a letter, or of the value of a function, whose name is passed with ``()`` appended.
     """
 
     def __init__(self, lookup: Callable[[str], Scaling], equations: Equations) -> None:
@@ -172,9 +172,9 @@ class Terms:
         self.equations = equations
         self.where = ""
         self.mismatches: list[Mismatch] = []
-        self.bound: dict[str, Scaling | None] = {}  # of the indices of sums around a node, and letters of abbreviations
+        self.bound: dict[str, Scaling | None] = {}  # units of indices in scope, and of letters of abbreviations
         self.integrals = 0
-        self.abbreviations: dict[str, tuple[tuple[str, ...], Formula]] = {}  # letters in brackets, and the value
+        self.abbreviations: dict[str, tuple[tuple[str, ...], Formula]] = {}  # arguments, and the value
 
     def at(self, where: str) -> Terms:
         """Name the field that is read next."""
@@ -188,7 +188,10 @@ class Terms:
     def match(
         self, measured: Iterable[tuple[Formula, Scaling | None]], normalised: Iterable[Scaling] = ()
     ) -> Scaling | None:
-        """Compare terms whose units have been read; ``normalised``: units that are 1 in this comparison only."""
+        """Compare the units of terms; ``normalised`` has the units that are 1 in this comparison only.
+
+        Return the unit of the first term that is neither 0 nor infinite, or None.
+        """
         first: tuple[Formula, Scaling] | None = None
         ones = tuple(normalised)
         for part, unit in measured:
@@ -206,7 +209,7 @@ class Terms:
         self.alike(condition.operands)
 
     def plain(self, nodes: Iterable[Formula], inside: Formula) -> Scaling:
-        """Require formulas without a unit in an expression."""
+        """Require that the formulas in an expression have no unit."""
         for node in nodes:
             unit = self.unit(node)
             if unit is not None and not self.equations.equate(unit, PLAIN):
@@ -241,7 +244,7 @@ class Terms:
                 return self.total(node)
 
     def power(self, node: Formula, base: Formula, exponent: Formula) -> Scaling | None:
-        """Return the unit of a power. A base with a unit has an exponent that is a number."""
+        """Return the unit of a power. A base with a unit requires a number as its exponent."""
         number = number_of(exponent)
         if number is None:
             return self.plain((base, exponent), node)
@@ -279,7 +282,7 @@ class Terms:
                 return sum((unit for unit in units if unit is not None), PLAIN)
             case "moment_of" | "absolute_moment_of" | "moment":
                 return self.power(node, args[0], args[1])
-            case "product" | "joined":  # their parts may have different units
+            case "product" | "joined":  # the arguments may have different units
                 for arg in args:
                     self.unit(arg)
                 return None

@@ -1,1 +1,1 @@
-"""The drawings, one kind per file. Each takes columns of numbers and gives a figure; none computes evidence."""
+"""The drawings. A drawing turns columns of numbers into a figure and computes no evidence."""

@@ -1,7 +1,7 @@
-"""What drawings share: the columns of a figure with their parameters, and sheets of panels.
+"""Common parts of drawings: the columns of a figure with their parameters, and sheets of panels.
 
-Columns are checked against the shape of the drawing, and the parameters of the run travel with them. A sheet has two
-rows of panels with the same axes: a quantity over the steps, part by part, as points with its bounds.
+Columns are checked against the shape of the drawing. Some columns are parameters of the run. A sheet has two rows of
+panels with the same axes. A panel shows one part of a quantity over the steps as points, with its bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dpverify.report.collect import ReportError
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLACK, GREEN, GREY, VERMILLION, WIDTH, logarithmic
 
-PARAMETER = "at:"  # a column ``at:N`` holds one number, a parameter of the run that the figure shows
+PARAMETER = "at:"  # a column ``at:N`` has one number, the parameter N of the run
 NAMED_X = "x:"  # a column ``x:T`` is the column ``x``
 
 GREEK = {
@@ -35,22 +35,22 @@ GREEK = {
 
 
 class Data(dict[str, Sequence[float]]):
-    """What a drawing is given: the columns it knows, all finite."""
+    """The input of a drawing: its columns, whose values are all finite."""
 
-    parameters: str  # those held fixed, in words: ``N = 64, α = 0.25``
+    parameters: str  # the fixed parameters in words: ``N = 64, α = 0.25``
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns that a drawing knows."""
+    """The names of the columns of a drawing."""
 
-    required: tuple[str, ...]  # their names
+    required: tuple[str, ...]
     optional: tuple[str, ...] = ()
-    follows: Mapping[str, str] = field(default_factory=dict)  # column to the one it is as long as, if not the first
+    follows: Mapping[str, str] = field(default_factory=dict)  # column to a column of equal length (default: the first)
 
 
 def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Data:
-    """Check the columns of a figure and sort them out."""
+    """Check the columns of a figure, and separate the parameters from the data."""
     renamed = {"x" if column.startswith(NAMED_X) else column: values for column, values in columns.items()}
     fixed = {column: values for column, values in renamed.items() if column.startswith(PARAMETER)}
     drawn = {column: values for column, values in renamed.items() if column not in fixed}
@@ -74,13 +74,13 @@ def read(name: str, columns: Mapping[str, Sequence[float]], shape: Shape) -> Dat
 
 
 def symbol(name: str) -> str:
-    """A name of our API as a figure shows it: ``alpha`` as α."""
+    """Return the symbol for a name of our API: α for ``alpha``."""
     return GREEK.get(name, name)
 
 
 def _words(fixed: Mapping[str, Sequence[float]]) -> str:
     named = {column.removeprefix(PARAMETER): values[0] for column, values in fixed.items()}
-    theorem = named.pop("theorem", None)  # a name, no parameter
+    theorem = named.pop("theorem", None)  # the number of a theorem, not a parameter
     words = [] if theorem is None else [f"Theorem {theorem:.0f}"]
     words += [f"{symbol(name)} = {show_float(value)}" for name, value in sorted(named.items())]
     return ",  ".join(words)
@@ -98,16 +98,16 @@ GAP_Y = 0.42
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is drawn and how large."""
+    """The panels of a sheet and its size."""
 
-    parts: Sequence[tuple[str, str]]  # the end of the columns' names, and what stands over the panel
-    points: str  # the beginning of the names of the columns that are drawn as points
-    height: float  # of the figure, and of the words above the panels; inches
-    top: float
-    across: int = 3  # panels of a row
+    parts: Sequence[tuple[str, str]]  # ending of the columns' names, and title of the panel
+    points: str  # beginning of the names of the columns that are drawn as points
+    height: float  # of the figure in inches
+    top: float  # height of the text above the panels in inches
+    across: int = 3  # panels per row
 
     def draw(self, data: Data, low: float, high: float, title: str, lines: Sequence[str]) -> Figure:
-        """Draw the figure. Two rows of panels."""
+        """Draw two rows of panels."""
         figure = Figure(figsize=(WIDTH, self.height))
         wide = (WIDTH - LEFT - RIGHT - (self.across - 1) * GAP_X) / self.across
         tall = (self.height - self.top - BOTTOM - GAP_Y) / 2

@@ -1,7 +1,7 @@
-"""Drawings of errors: of an estimate over the steps in parts, and of the reconstructed momentum.
+"""Drawings of errors: the parts of an estimate's error, and the error of the reconstructed momentum.
 
-- The parts of an estimate's error, each on the worst problem known for it and with its bounds.
-- Error of the reconstructed momentum under fresh permutations over the cross-batch weight gamma, for several alpha.
+- The parts of an estimate's error over the steps, each on the worst problem known for it and with its bounds.
+- The error of the reconstructed momentum under fresh permutations, over the cross-batch weight gamma, for each alpha.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dpverify.report.drawings.columns import KINDS, Data, Shape, Sheet
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLACK, GREEN, VERMILLION, EndLabel, canvas, finish, log_scale
 
-PANELS = (  # end of the columns' names, and what stands over the panel
+PANELS = (  # ending of the columns' names, and title of the panel
     ("start-up", "start-up bias"),
     ("sampling", "sampling noise"),
     ("drift", "drift from anchors"),
@@ -29,30 +29,30 @@ RECURSIVE_PANELS = (
     ("drift", "drift (changes of gradients)"),
     ("noise", "privacy noise"),
 )
-DEEP = 500.0  # how far the axes go down below the largest bound
+DEEP = 500.0  # ratio of the largest to the smallest value on the axes
 
 
 @dataclass(frozen=True)
 class ErrorParts:
-    """A kind of figure: panels, and whose error it is."""
+    """A kind of figure that shows the parts of an error in panels."""
 
     panels: Sequence[tuple[str, str]]
-    whose: str
-    squared: str  # which parts are root mean squares, in words
+    whose: str  # name of the estimate
+    squared: str  # the parts that are root mean squares, in words
     across: int = 3
-    prints: bool = True  # whether the paper prints bounds of parts
+    prints: bool = True  # whether the paper prints bounds of the parts
 
     @property
     def shape(self) -> Shape:
-        """The columns."""
+        """The columns of the figure."""
         needed = (f"{kind}-{part}" for part, _ in self.panels for kind in ("attained", "corrected"))
         return Shape(required=("x", *needed), optional=tuple(f"printed-{part}" for part, _ in self.panels))
 
     def draw(self, data: Data) -> Figure:
-        """The figure.
+        """Draw the figure.
 
-        ``data``: ``x`` the steps t; for each part, in units of the gradient, ``attained-`` its size on that problem,
-        and ``corrected-`` and ``printed-`` its bounds.
+        The columns of ``data`` are the steps ``x``, and for each part, in units of G, its size on the worst known
+        problem (``attained-``) and its bounds (``corrected-`` and ``printed-``).
         """
         parts = [part for part, _ in self.panels]
         high = 2 * max(max(data.get(f"{kind}-{part}", ()), default=0.0) for kind, *_ in KINDS for part in parts)
@@ -63,7 +63,7 @@ class ErrorParts:
         return sheet.draw(data, high / DEEP, high, f"Error of {self.whose}, part by part", lines)
 
     def caption(self, data: Data) -> str:
-        """What the figure shows, with the room that the bounds leave at least, and a part without a print."""
+        """Return the caption, with the smallest ratio of bound and error, and the parts without a printed bound."""
         ratios = []
         for part, title in self.panels:
             pairs = zip(data[f"corrected-{part}"], data[f"attained-{part}"], strict=True)
@@ -91,11 +91,11 @@ IDENTITY_KINDS = (
 
 
 def draw_identity(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure.
 
-    ``data``: ``x`` values of gamma, positive, repeated for each ``alpha``; ``fixed`` the root mean square of m_hat - m
-    with gradients that do not change, ``moving`` with gradients that go back and forth, ``estimate`` that of m_hat
-    minus the momentum of full gradients, all in units of G and with the noise off.
+    In ``data``, ``x`` has positive values of gamma, repeated for each ``alpha``. ``fixed`` is the root mean square of
+    m_hat - m with constant gradients, and ``moving`` with gradients that flip between epochs. ``estimate`` is that of
+    m_hat minus the momentum of full gradients, with constant gradients. All are in units of G, without noise.
     """
     axes = canvas(4.3, right=2.1)
     alphas = sorted(set(data["alpha"]))
@@ -124,7 +124,7 @@ def draw_identity(data: Data) -> Figure:
 
 
 def identity_caption(data: Data) -> str:
-    """What the figure shows, with what a reader should see in it."""
+    """Return the caption, with the errors at the largest alpha and the smallest gamma."""
     alpha = max(data["alpha"])
     smallest = min(x for x, a in zip(data["x"], data["alpha"], strict=True) if a == alpha)
 

@@ -1,8 +1,8 @@
-"""Drawings of noise over the steps: its variance, the terms of the variance, and the noise of two methods.
+"""Drawings of noise over the steps: its variance, the terms of the variance, and a comparison of methods.
 
-- Variance of the noise in the released momentum: exact law, simulation, printed and corrected bound.
+- The variance of the noise in the released momentum: exact law, simulation, printed and corrected bound.
 - The five terms of the variance of the noise in Algorithm 2's momentum, each with its bounds.
-- The noise of a method that builds on its last estimate, and that of a method that draws it afresh.
+- The noise of DP-SRM, which updates its last estimate, and the noise of two forms of DP-SGD.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ VARIANCE_SHAPE = Shape(
     follows=dict.fromkeys(("simulated", "low", "high"), "simulated-x"),
 )
 
-MANY = 200  # with more steps than this the exact law is drawn as dots: its steps would be a black band
+MANY = 200  # with more steps, the exact law is drawn as dots, because a staircase would look like a black band
 
 
 def draw_variance(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure.
 
-    ``data``: ``x`` the steps t; ``exact`` the variance of one coordinate at each; ``simulated`` with ``low`` and
-    ``high`` the mean over runs and its confidence band, at ``simulated-x`` or else at ``x``; ``printed`` and
-    ``corrected`` the bounds.
+    In ``data``, ``x`` has the steps t, and ``exact`` the variance of one coordinate at each step. ``simulated`` is the
+    mean over runs, with the confidence band from ``low`` to ``high``, at the steps ``simulated-x`` (default: ``x``).
+    ``printed`` and ``corrected`` are the bounds.
     """
     axes = canvas(3.9)
     x = data["x"]
@@ -72,7 +72,7 @@ def draw_variance(data: Data) -> Figure:
 
 
 def variance_caption(data: Data) -> str:
-    """What the figure shows, in one sentence, with what a reader should see in it."""
+    """Return the caption, with the number of steps at which the printed bound is false."""
     below = _below(data)
     words = {"exact": "exact law", "simulated": "simulated mean with its confidence band"}
     words |= {"printed": "printed bound", "corrected": "corrected bound"}
@@ -95,7 +95,7 @@ def _simulated(axes: Axes, data: Data) -> list[EndLabel]:
 
 
 def _below(data: Data) -> list[float]:
-    """The steps at which the printed bound is below the exact law."""
+    """Return the steps at which the printed bound is below the exact law."""
     if "printed" not in data:
         return []
     triples = zip(data["x"], data["exact"], data["printed"], strict=True)
@@ -103,7 +103,7 @@ def _below(data: Data) -> list[float]:
 
 
 def stretches(steps: Sequence[float]) -> list[tuple[float, float]]:
-    """Steps that follow on one another, as first and last."""
+    """Return the runs of consecutive steps as pairs of first and last step."""
     ranges: list[tuple[float, float]] = []
     for t in steps:
         if ranges and t == ranges[-1][1] + 1:
@@ -126,7 +126,7 @@ def _scales(axes: Axes, data: Data) -> None:
         axes.set_ylim(0, max(positive, default=1.0) * 1.12)
 
 
-TERM_PANELS = (  # end of the columns' names, and what stands over the panel
+TERM_PANELS = (  # ending of the columns' names, and title of the panel
     ("1", "1  prefix, G"),
     ("2", "2  first window, G"),
     ("3", "3  windows, γ G"),
@@ -144,10 +144,10 @@ TERM_SHEET = Sheet(TERM_PANELS, "exact", height=5.0, top=0.85)
 
 
 def draw_terms(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure.
 
-    ``data``: ``x`` the steps t; for each of the five terms, and for their sum, ``exact-`` the variance of one
-    coordinate at each step, ``printed-`` and ``corrected-`` the bounds.
+    In ``data``, ``x`` has the steps t. For each of the five terms, and for their sum, ``exact-`` is the variance of one
+    coordinate at each step, and ``printed-`` and ``corrected-`` are the bounds.
     """
     low, high = _range_of_terms(data)
     words = "variance of one coordinate;  black: exact, red: printed, green: corrected"
@@ -156,7 +156,7 @@ def draw_terms(data: Data) -> Figure:
 
 
 def terms_caption(data: Data) -> str:
-    """What the figure shows, with the room that the bounds leave at most."""
+    """Return the caption, with the smallest ratio of printed bound and exact value for each term."""
     ratios = []
     for part, _ in TERM_PANELS:
         if f"printed-{part}" in data:
@@ -168,7 +168,7 @@ def terms_caption(data: Data) -> str:
 
 
 def _range_of_terms(data: Data) -> tuple[float, float]:
-    """From a thousandth of the largest exact total, or less where a whole term is smaller, to above all bounds."""
+    """Return the range of the y axis: from below the largest value of each term to above all bounds."""
     tops = [max(data[f"exact-{part}"]) for part, _ in TERM_PANELS]
     lowest = min([top for top in tops if top > 0], default=1.0)
     highest = max(
@@ -180,7 +180,7 @@ def _range_of_terms(data: Data) -> tuple[float, float]:
     return min(lowest / 10, max(tops) / 1000) if highest > 0 else 0.1, max(highest, 1e-300) * 2
 
 
-METHODS = (  # end of the columns' names, colour, dashes, words
+METHODS = (  # ending of the columns' names, colour, dashes, label
     ("srm", BLUE, (1, 0), "DP-SRM"),
     ("wide", VERMILLION, (5, 2), "DP-SGD, batches of 2b"),
     ("long", ORANGE, (5, 1.5, 1, 1.5), "DP-SGD, twice the steps on b"),
@@ -197,10 +197,10 @@ GAP = 0.2
 
 
 def draw_comparison(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure.
 
-    ``data``: ``x`` the steps t of DP-SRM; of each method, after as many gradients, ``one-`` the variance of a
-    coordinate of the noise in its last estimate, and ``mean-`` in the mean of all its estimates, in units of G^2.
+    In ``data``, ``x`` has the steps t of DP-SRM. For each method, after the same number of gradients, ``one-`` is the
+    noise variance of a coordinate of its last estimate, and ``mean-`` of the mean of all its estimates, both in G^2.
     """
     figure = Figure(figsize=(WIDTH, HEIGHT))
     wide = (WIDTH - LEFT - RIGHT - GAP) / 2
@@ -226,7 +226,7 @@ def draw_comparison(data: Data) -> Figure:
 
 
 def comparison_caption(data: Data) -> str:
-    """What the figure shows: the noise at the end as multiples of DP-SGD's, of one estimate and of the mean of all."""
+    """Return the caption, with the ratio of DP-SRM's to DP-SGD's final noise, for one estimate and for the mean."""
     ends = {name: data[name][-1] for name in COMPARISON_SHAPE.required[1:]}
     least = {panel: min(ends[f"{panel}-wide"], ends[f"{panel}-long"]) for panel, _ in COMPARISON_PANELS}
     single, mean = (show_float(ends[f"{panel}-srm"] / least[panel], 3) for panel, _ in COMPARISON_PANELS)

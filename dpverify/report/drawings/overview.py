@@ -1,4 +1,4 @@
-"""The claims of each paper as one bar, by what came out: what holds in blue, what is refuted by severity."""
+"""The claims of each paper as one bar: claims that hold in blue, refuted claims by severity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, root
 from dpverify.report.words import OUTCOMES, Outcome, outcome_label
 
-FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (tells them apart in grey), colour of the number
+FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (to distinguish fills in grey), colour of the number
     "proved": (BLUE, "", "white"),
     "proved given": (BLUE, "....", "white"),
     "argued": (SKY, "....", BLACK),
@@ -34,7 +34,7 @@ COLUMNS = 5  # of the legend
 
 
 def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
-    """The figure. As wide as every figure, and as high as the numbers of papers and outcomes need."""
+    """Draw the figure. Its height depends on the numbers of papers and outcomes."""
     present = [outcome for outcome in OUTCOMES if any(counts.get(outcome, 0) for counts in totals.values())]
     top = 0.45 + LEGEND_ROW * -(-len(present) // COLUMNS)
     axes = canvas(top + 0.12 + ROW * len(totals), left=1.15, right=0.6, top=top, bottom=0.12)
@@ -54,7 +54,7 @@ def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
 
 
 def caption(totals: Mapping[str, Mapping[Outcome, int]]) -> str:
-    """The numbers behind the bars, for those who do not see them."""
+    """Return the numbers of the bars in words, for readers who cannot see the figure."""
     papers = []
     for key, counts in totals.items():
         counts_text = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts.get(outcome, 0))
@@ -64,7 +64,7 @@ def caption(totals: Mapping[str, Mapping[Outcome, int]]) -> str:
 
 def _bar(axes: Axes, row: int, counts: Mapping[Outcome, int], longest: int) -> None:
     start = 0
-    lifted = False  # whether the number before stands above the bar
+    lifted = False  # whether the previous number is written above the bar
     for outcome in OUTCOMES:
         number = counts.get(outcome, 0)
         if not number:

@@ -1,10 +1,10 @@
 """Drawings of privacy: epsilon, noise and constants, conditions of a theorem, and visits of one example.
 
-- Epsilon of several runs four times: as printed, from the proof's Renyi bound, exact, and audited from below.
-- What privacy each noise of an algorithm buys at several settings: both ends of epsilon, and what is requested.
-- The smallest constant with which a theorem's noise is enough, over epsilon, and the constant that is proved for all.
-- The largest part of the data in a batch with which the conditions of a theorem can hold, and settings in use.
-- Where one example can come back inside a node of the tree, and how much each visit weighs.
+- Four values of epsilon for several runs: as printed, from the proof's Renyi bound, exact, and audited from below.
+- The epsilon of several noises of an algorithm at several settings: lower and upper bounds, and the requested value.
+- The smallest sufficient constant in a theorem's noise, over epsilon, and the constant that is proved on a region.
+- The largest sampling rate with which the conditions of a theorem can hold, and settings of experiments.
+- The steps at which one example can return in a node of the tree, and the weight of each visit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dpverify.report.style import (
     log_scale,
 )
 
-LAYERS = (  # columns, colours, markers and words, from the largest to the smallest value
+LAYERS = (  # columns, colours, markers and labels, from the largest to the smallest value
     ("printed", VERMILLION, "s", "printed"),
     ("proof", ORANGE, "^", "the proof's\nRényi bound"),
     ("exact", BLUE, "o", "exact"),
@@ -41,9 +41,10 @@ EPSILON_SHAPE = Shape(required=("x", *(name for name, *_ in LAYERS)))
 
 
 def draw_epsilon(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure.
 
-    ``data``: ``x`` numbers of the runs, and their epsilon in each column; an audit that shows nothing is 0, left out.
+    In ``data``, ``x`` has the numbers of the runs, and the other columns have their epsilons. An epsilon of 0, from an
+    audit without a bound, is not drawn.
     """
     axes = canvas(3.6)
     x = data["x"]
@@ -68,7 +69,7 @@ def draw_epsilon(data: Data) -> Figure:
 
 
 def epsilon_caption(data: Data) -> str:
-    """What the figure shows, with the gaps, and whether the order is as it must be."""
+    """Return the caption, with the ratios of printed and exact epsilon, and a remark if the order is violated."""
     upset = sum(
         less > larger for (a, *_), (b, *_) in pairwise(LAYERS) for larger, less in zip(data[a], data[b], strict=True)
     )
@@ -80,7 +81,7 @@ def epsilon_caption(data: Data) -> str:
     )
 
 
-NOISES = (  # columns, colour, words, and where beside the tick it is drawn
+NOISES = (  # columns, colour, label, and horizontal offset from the tick
     ("box", VERMILLION, "the box's noise", -0.22),
     ("theorem", BLUE, "the theorem's noise", 0.0),
     ("needed", GREEN, "the least certified", 0.22),
@@ -92,10 +93,11 @@ THICK = 4.5  # of a bar, in points
 
 
 def draw_bought(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure.
 
-    ``data``: ``x`` numbers of the settings, 1, 2, ..; ``n``, ``batch`` and ``asked``, the epsilon, of each; and for
-    each noise a bar from its epsilon's ``-low``, reached on some data, to ``-high``, which holds for all data.
+    In ``data``, ``x`` has the numbers 1, 2, ... of the settings, and ``n``, ``batch`` and ``asked`` have their sizes,
+    batch sizes and requested epsilons. For each noise, a bar is drawn from ``-low``, an epsilon that is attained on
+    some data, to ``-high``, an epsilon that holds for all data.
     """
     axes = canvas(3.9, bottom=0.95)
     labels = []
@@ -144,7 +146,7 @@ def draw_bought(data: Data) -> Figure:
 
 
 def bought_caption(data: Data) -> str:
-    """What the figure shows, with the parts of epsilon that the printed noises buy, and the widest bar."""
+    """Return the caption, with the ratios of the resulting and the requested epsilon, and the widest bar."""
     ranges = []
     for name, _, words, _ in NOISES[:2]:
         parts = [high / requested for high, requested in zip(data[f"{name}-high"], data["asked"], strict=True)]
@@ -165,7 +167,7 @@ CONSTANTS_SHAPE = Shape(
 
 
 def draw_constants(data: Data) -> Figure:
-    """The figure: the constant lies between ``low`` and ``high``; ``proved`` is enough on the ``region`` of epsilon."""
+    """Draw bounds ``low`` and ``high`` on the smallest constant; ``proved`` suffices on the ``region`` of epsilon."""
     axes = canvas(3.2)
     x = data["x"]
     labels = []
@@ -183,7 +185,7 @@ def draw_constants(data: Data) -> Figure:
 
 
 def constants_caption(data: Data) -> str:
-    """What the figure shows, and how much the constant grows."""
+    """Return the caption, with the constant at both ends of the range of epsilon."""
     return (
         f"Upper and lower bounds on the smallest constant of the noise that is private ({data.parameters}). It is at "
         f"most {show_float(data['high'][0])} at ε = {show_float(data['x'][0])}, and at least "
@@ -198,7 +200,7 @@ CONDITIONS_SHAPE = Shape(
 
 
 def draw_conditions(data: Data) -> Figure:
-    """The figure: ``most`` over epsilon, and ``rate`` of each setting over its epsilon; both axes logarithmic."""
+    """Draw ``most`` over epsilon ``x``, and the ``rate`` of each setting over its epsilon, on logarithmic axes."""
     axes = canvas(3.4)
     axes.plot(data["x"], data["most"], color=BLUE, lw=1.6, zorder=3)
     low = min(*data["most"], *data["rate"]) / 1.5
@@ -215,7 +217,7 @@ def draw_conditions(data: Data) -> Figure:
 
 
 def conditions_caption(data: Data) -> str:
-    """What the figure shows, and how many settings lie outside."""
+    """Return the caption, with the number of settings above the line."""
     settings = _settings(data)
     outside = sum(not inside for *_, inside in settings)
     return (
@@ -227,13 +229,13 @@ def conditions_caption(data: Data) -> str:
 
 
 def _settings(data: Data) -> list[tuple[float, float, bool]]:
-    """Epsilon, part of the data, and whether it is below the line at the nearest smaller epsilon."""
+    """Return epsilon and rate of each setting, and whether the rate is below the line at the next smaller epsilon."""
     places = [max(bisect_right(data["x"], epsilon) - 1, 0) for epsilon in data["settings"]]
     pairs = zip(data["settings"], data["rate"], places, strict=True)
     return [(epsilon, rate, rate <= data["most"][place]) for epsilon, rate, place in pairs]
 
 
-ROWS = (  # columns, words and colours, from the lowest row up
+ROWS = (  # columns, labels and colours, from the lowest row upwards
     ("printed", "as printed", VERMILLION),
     ("once", "one permutation\nfor all epochs", GREEN),
     ("fresh", "a fresh permutation\nin every epoch", BLUE),
@@ -249,11 +251,11 @@ STEP = 1.45  # height of a row in units of the weight
 
 
 def draw_pattern(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure, with a row and a total for each pattern.
 
-    ``data``: ``x`` the steps of the node, ``weight`` the weight of a term at each; for each of ``printed``, ``once``
-    and ``fresh`` the steps of the visits, in ``printed-x`` and so on, and their weights; ``epoch-x`` the first steps of
-    epochs inside the node, and ``epoch`` their numbers. Fixed in size; a row per pattern, its total beside it.
+    In ``data``, ``x`` has the steps of the node, and ``weight`` the weight of a term at each step. ``printed``,
+    ``once`` and ``fresh`` have the weights of the visits, and ``printed-x`` etc. their steps. ``epoch-x`` has the first
+    steps of epochs in the node, and ``epoch`` the numbers of the epochs.
     """
     axes = canvas(4.3, right=1.95)
     drawn_rows = [row for row in ROWS if row[0] in data]
@@ -282,7 +284,7 @@ def draw_pattern(data: Data) -> Figure:
 
 
 def pattern_caption(data: Data) -> str:
-    """What the figure shows, with the totals."""
+    """Return the caption, with the total weights."""
     totals = [f"{words.replace(chr(10), ' ')} {show_float(sum(data[name]))}" for name, words, _ in ROWS if name in data]
     first = data["x"][0]
     last = data["x"][-1]

@@ -1,4 +1,4 @@
-"""Run time of two forms of one algorithm over the number of steps, beside their operation counts."""
+"""Run time of two forms of one algorithm over the number of steps, with their operation counts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dpverify.report.drawings.columns import Data, Shape
 from dpverify.report.numbers import show_float
 from dpverify.report.style import BLUE, GREY, VERMILLION, EndLabel, canvas, finish, log_scale, ticks_at
 
-FORMS = (  # columns, colours, markers and words; the fits stand in this order
+FORMS = (  # columns, colours, markers and labels; the columns of fits have this order
     ("literal", VERMILLION, "o", "Algorithm 4\nas printed"),
     ("stream", BLUE, "D", "the stream"),
 )
@@ -23,12 +23,12 @@ SHAPE = Shape(
 
 
 def draw(data: Data) -> Figure:
-    """The figure.
+    """Draw the figure on logarithmic axes.
 
-    ``data``: ``x`` numbers of steps T; ``literal`` and ``stream`` seconds of a whole run, medians over rounds, with
-    ``-low`` and ``-high`` the middle 80% of them, and ``-adds`` the counted vector additions; ``fit``, ``fit-low`` and
-    ``fit-high`` the fitted exponents in T of both with their intervals. Fixed in size; both axes logarithmic. Operation
-    counts are drawn at the scale that meets the last measured time.
+    In ``data``, ``x`` has the numbers of steps T. ``literal`` and ``stream`` have the median seconds of a complete run
+    over rounds, ``-low`` and ``-high`` the middle 80% of the rounds, and ``-adds`` the numbers of vector additions.
+    ``fit``, ``fit-low`` and ``fit-high`` have the fitted exponents in T of both forms with their intervals. Operation
+    counts are scaled so that the last one equals the last measured time.
     """
     axes = canvas(4.0, right=1.95)
     x = data["x"]
@@ -51,7 +51,7 @@ def draw(data: Data) -> Figure:
     high = max(values) * 1.6
     log_scale(axes, "x", min(x) / 1.1, max(x) * 1.1)
     ticks_at(axes, x)
-    log_scale(axes, "y", low, high * 300)  # over so long a range only powers of ten are written
+    log_scale(axes, "y", low, high * 300)  # for a range this long, only powers of ten are labelled
     axes.set_ylim(low, high)
     counts = "dashed: operation counts" if any(f"{name}-adds" in data for name, *_ in FORMS) else ""
     title = "Run time of the reconstruction", ";  ".join(filter(None, [data.parameters, counts]))
@@ -59,7 +59,7 @@ def draw(data: Data) -> Figure:
 
 
 def caption(data: Data) -> str:
-    """What the figure shows, with the exponents and the largest ratio."""
+    """Return the caption, with the exponents and the ratio of the times at the largest T."""
     ratio = data["literal"][-1] / data["stream"][-1]
     grows = ""
     if "fit" in data:

@@ -1,8 +1,8 @@
 """Drawings of utility theorems: bounds over N, exponents of simulated gradients, and exact quantities.
 
-- Bounds of a utility theorem over N against the trivial bound, and a table of where each falls below it.
-- Simulated gradient of a utility theorem and its bounds over N, and a table of exponents with intervals.
-- An exact quantity over a parameter with its bounds, and what runs gave for it.
+- The bounds of a utility theorem and the trivial bound over N, and a table of the N at which they fall below it.
+- The simulated gradient of a utility theorem and its bounds over N, and a table of exponents with intervals.
+- An exact quantity over a parameter, with its bounds and simulated values.
 """
 
 from __future__ import annotations
@@ -40,34 +40,37 @@ KINDS = (
 
 @dataclass(frozen=True)
 class Onset:
-    """A kind of figure: columns of settings with their heads and places, and then those of the bounds' onsets."""
+    """A kind of figure with bounds over N, and with a table of settings and of the onsets of the bounds.
 
-    settings: Sequence[tuple[str, str, float]]  # places are parts of the width
-    bounds: Sequence[tuple[str, float]]  # of KINDS; the last one is the noise needed
-    scale: str  # what the bounds scale with, in words
+    The onset of a bound is the N from which it is below the trivial bound.
+    """
+
+    settings: Sequence[tuple[str, str, float]]  # column, head, and place in the table in axes widths
+    bounds: Sequence[tuple[str, float]]  # name in KINDS and place; the last is the bound with the noise needed
+    scale: str  # scaling of the bounds in words
     letter: str = "N"
     units: str = "G = L = R = 1"
 
     @property
     def cells(self) -> list[str]:
-        """Columns of the table: settings, onsets, and the lower bound of the last of them."""
+        """Columns of the table: settings, onsets, and a lower bound on the last onset."""
         return [*(name for name, *_ in self.settings), *(f"cell-{name}" for name, _ in self.bounds), "cell-least"]
 
     @property
     def shape(self) -> Shape:
-        """The columns."""
+        """The columns of the figure."""
         first, *later_cells = self.cells
         drawn = [name for name, _ in self.bounds]
         follows = {"needed": "needed-x", **dict.fromkeys(later_cells, first), "needed-x": "needed-x", first: first}
         return Shape(required=("x", *drawn[:-1], "needed-x", "needed", first, *later_cells), follows=follows)
 
     def draw(self, data: Data) -> Figure:
-        """The figure.
+        """Draw the figure on logarithmic axes, with the trivial bound as a black line and the table below.
 
-        ``data``: ``x`` numbers of examples, increasing, with the bounds ``printed`` and ``corrected`` in units of G;
-        ``needed`` the corrected bound with less noise, over its own ``needed-x``. The columns ``cell-`` are the table:
-        settings, and the N from which each bound is below 1: with the noise needed for an upper and for a lower bound
-        of it. Both axes logarithmic, the trivial bound as a black line, the table below.
+        In ``data``, ``x`` has increasing numbers of examples, and ``printed`` and ``corrected`` have the bounds in
+        units of G. ``needed`` is the corrected bound with only the noise that is needed, over ``needed-x``. The columns
+        ``cell-`` are the table: settings, and the N from which each bound is below 1. For the noise needed, the table
+        has an upper bound (``cell-needed``) and a lower bound (``cell-least``) on this N.
         """
         rows = list(zip(*(data[name] for name in self.cells), strict=True))
         axes = canvas(3.9 + (len(rows) + 2) * LINE / 72, bottom=0.75 + (len(rows) + 2) * LINE / 72)
@@ -112,7 +115,7 @@ class Onset:
         write_below(axes, text, down=44)
 
     def caption(self, data: Data) -> str:
-        """What the figure shows, with the onsets of the hardest row."""
+        """Return the caption, with the onsets of the hardest setting in the table."""
         hardest = max(range(len(data["cell-least"])), key=lambda row: data["cell-corrected"][row])
         row = [data[name][hardest] for name in self.cells]
         count = len(self.settings)
@@ -150,7 +153,7 @@ ONSET_OF_DROP = Onset(
 
 
 def _range(low: float, high: float) -> str:
-    """One number where both are the same, else both."""
+    """Return a range in words, or one number if both ends are equal."""
     return _words(high) if low == high else f"{_words(low)} to {_words(high)}"
 
 
@@ -160,10 +163,10 @@ def _words(value: float) -> str:
 
 BOUNDS = (("printed", VERMILLION, (5, 2), "printed bound"), ("corrected", GREEN, (1, 0), "corrected bound"))
 FITS = ("fit", "fit-low", "fit-high", "fit-bound", "fit-rate")
-ROWS = ("d", "ε")  # what the rows of the table are exponents of, besides the number of examples
+ROWS = ("d", "ε")  # variables of the exponents in the rows of the table, after the number of examples
 
 HEADS = ("exponent in", "simulated, 99% interval", "corrected bound, same sizes", "rate without logarithms")
-PLACES = (0.07, 0.36, 0.73, 1.1)  # where the columns of the table stand, as parts of the axes' width
+PLACES = (0.07, 0.36, 0.73, 1.1)  # positions of the columns of the table, in axes widths
 
 COLUMNS = ("x", "simulated", "simulated-low", "simulated-high", "corrected", "steps", *FITS)
 FOLLOWS = {"fit": "fit", **dict.fromkeys(FITS[1:], "fit")}
@@ -171,25 +174,25 @@ FOLLOWS = {"fit": "fit", **dict.fromkeys(FITS[1:], "fit")}
 
 @dataclass(frozen=True)
 class Slopes:
-    """A kind of figure: the letter of the number of examples, what the slope is a multiple of, and the units."""
+    """A kind of figure that compares simulated gradients with bounds over the number of examples."""
 
-    letter: str
-    multiple: str
+    letter: str  # the number of examples
+    multiple: str  # the slope of the loss is a fixed multiple of this
     units: str
     prints: bool = True  # whether there is a printed bound with a constant
 
     @property
     def shape(self) -> Shape:
-        """The columns."""
+        """The columns of the figure."""
         return Shape(required=(*COLUMNS, *(("printed",) if self.prints else ())), follows=FOLLOWS)
 
     def draw(self, data: Data) -> Figure:
-        """The figure.
+        """Draw the figure.
 
-        ``data``: ``x`` numbers of examples, increasing, with the mean gradients ``simulated``, their intervals ``-low``
-        and ``-high``, the bounds ``corrected`` and ``printed``, all in units of G, and ``steps`` the T of each. The
-        columns ``fit`` are the table, one row for each of N, d and epsilon: exponents of the runs with their intervals,
-        of the corrected bound over the same sizes, and of the rate without logarithms.
+        In ``data``, ``x`` has increasing numbers of examples, and ``steps`` their numbers of steps T. The mean
+        gradients ``simulated``, their intervals ``-low`` and ``-high``, and the bounds ``corrected`` and ``printed``
+        are in units of G. The columns ``fit`` are the table, with a row for each of N, d and epsilon: the exponents of
+        the runs with their intervals, of the corrected bound over the same sizes, and of the rate without logarithms.
         """
         tall = (len(ROWS) + 3) * LINE / 72
         axes = canvas(3.7 + tall, bottom=0.75 + tall)
@@ -220,7 +223,7 @@ class Slopes:
         return figure
 
     def caption(self, data: Data) -> str:
-        """What the figure shows, with the exponents in N and how far the corrected bound is above the runs."""
+        """Return the caption, with the exponents in N and the ratios of the corrected bound and the runs."""
         ratios = [bound / mean for bound, mean in zip(data["corrected"], data["simulated"], strict=True)]
         inside = [n for n, bound in zip(data["x"], data["corrected"], strict=True) if bound < 1]
         comparison = (
@@ -274,17 +277,17 @@ LINES = (
 
 @dataclass(frozen=True)
 class AgainstBounds:
-    """A kind of figure, of the quantity that its title names."""
+    """A kind of figure that shows an exact quantity with its bounds."""
 
-    title: str
+    title: str  # name of the quantity
     over: str = "the number of stages"
     axis: str = "stages K"
-    logarithmic: bool = False  # the axis of x
+    logarithmic: bool = False  # whether the x axis is logarithmic
 
     shape: ClassVar[Shape] = Shape(required=("x", "exact", "printed"), optional=("corrected", "anyway", "low", "high"))
 
     def draw(self, data: Data) -> Figure:
-        """The figure: ``exact`` over x, its bounds, and the interval from ``low`` to ``high`` that runs gave."""
+        """Draw ``exact`` over x with its bounds, and with the confidence interval of runs from ``low`` to ``high``."""
         axes = canvas(3.2)
         labels = []
         for name, color, dashes, words in LINES:
@@ -307,7 +310,7 @@ class AgainstBounds:
         )
 
     def caption(self, data: Data) -> str:
-        """What the figure shows, with the ratios at its end."""
+        """Return the caption, with the ratios of bounds and exact value at the largest x."""
         ratios = [
             f"{words} bound over exact value: {show_float(data[name][-1] / data['exact'][-1], 3)}"
             for name, _, _, words in LINES[1:3]
@@ -320,7 +323,7 @@ class AgainstBounds:
         return f"{what}. At {self.axis[-1]} = {last}, {', '.join(ratios)}.{falls}{self._onset(data)}{runs}"
 
     def _below(self, data: Data, name: str, words: str) -> str:
-        """Say the largest x at which a bound is below what is exact."""
+        """Return a sentence with the largest x at which a bound is below the exact value; empty if there is none."""
         rows = zip(data["x"], data[name], data["exact"], strict=True)
         last = max((x for x, bound, exact in rows if bound < exact), default=None)
         return (
@@ -330,7 +333,7 @@ class AgainstBounds:
         )
 
     def _onset(self, data: Data) -> str:
-        """From where on the corrected bound is below the trivial bound."""
+        """Return a sentence on the smallest x at which the corrected bound is below the trivial bound."""
         if not {"corrected", "anyway"} <= data.keys():
             return ""
         rows = zip(data["x"], data["corrected"], data["anyway"], strict=True)

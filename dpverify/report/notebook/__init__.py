@@ -1,1 +1,1 @@
-"""Results as Python prompts and notebooks show them."""
+"""Results as shown by Python prompts and notebooks."""

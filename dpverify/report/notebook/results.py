@@ -1,4 +1,4 @@
-"""The headline and the rows of verdicts, of whole runs and of audits."""
+"""Tables of verdicts, runs and audits for prompts and notebooks."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ BRIEF = ("claim", "reading", "status", "severity", "where", "instead")
 
 
 def result_table(result: Result) -> ResultTable:
-    """One verdict."""
+    """Return the table of one verdict."""
     return ResultTable(f"{item_id(result)}: {status_words(result.status, result.severity)}", [_row(result)])
 
 
 def run_table(run: Run) -> ResultTable:
-    """The verdicts of a run."""
+    """Return the table of the verdicts of a run."""
     info = run.run
     ended = ", interrupted" if info.interrupted else ""
     return verdicts_table(run.results, f"budget {info.budget}, seed {info.seed}{ended}. ")
 
 
 def verdicts_table(results: Sequence[Result], before: str = "") -> ResultTable:
-    """Several verdicts, with their totals."""
+    """Return the table of several verdicts, with their totals in the headline."""
     return ResultTable(f"{before}{totals_words(results)}", [_row(result) for result in results], BRIEF)
 
 
 def audit_table(result: AuditResult) -> ResultTable:
-    """An audit."""
+    """Return the table of an audit."""
     claim = result.claim
     claimed = "" if claim is None else f"; claimed epsilon {show_float(claim.epsilon)}: {result.verdict}"
     sure = f"{show_float(100 * result.confidence)}% confidence"
@@ -66,7 +66,7 @@ def audit_table(result: AuditResult) -> ResultTable:
 
 
 def _row(result: Result) -> dict[str, Cell]:
-    """A verdict as cells; a data frame has all of them."""
+    """Return all cells of a verdict. A data frame shows all of them."""
     slack = result.slack
     return {
         "claim": result.claim,
@@ -87,7 +87,7 @@ def _row(result: Result) -> dict[str, Cell]:
 
 
 def _statement(source: Result | AmendmentResult) -> str:
-    """The formula with its definitions, or the words."""
+    """Return the formula with its definitions, or the statement in words."""
     return _joined(str(line) for line in statement_of(source) if line.word in ("", "in words:", "with"))
 
 

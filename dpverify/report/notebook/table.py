@@ -1,4 +1,4 @@
-"""A result as a headline and rows: one short line, plain text, HTML, or a pandas data frame."""
+"""A result as a headline with rows, shown as one line, plain text, HTML, or a pandas data frame."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from dpverify.report.numbers import show_float
 Cell: TypeAlias = str | float | bool | None
 
 LONGEST_HEADLINE = 300  # characters of a ``repr``
-MOST_ROWS = 60  # rows that text and HTML show; a data frame has all of them
+MOST_ROWS = 60  # rows that text and HTML show; a data frame has all rows
 WITHOUT_PANDAS = "to_frame() needs pandas: pip install pandas, or install dpverify with its extra 'notebook'"
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """What is known of a result. A single row is shown as a list of its cells, several rows as a table."""
+    """A headline with rows of cells. A single row is shown as a list of its cells, several rows as a table."""
 
     headline: str
     rows: Sequence[Mapping[str, Cell]]
-    brief: tuple[str, ...] = ()  # columns that a table of several rows shows; all of them where there are none
+    brief: tuple[str, ...] = ()  # columns that a table of several rows shows; all columns if empty
 
     def short(self, name: str) -> str:
-        """One line for ``repr``."""
+        """Return one line for ``repr``."""
         headline = " ".join(self.headline.split())
         if len(headline) > LONGEST_HEADLINE:
             headline = f"{headline[: LONGEST_HEADLINE - 3]}..."
         return f"<{name}: {headline}>"
 
     def text(self) -> str:
-        """The headline, and below it the rows."""
+        """Return the headline and the rows as plain text."""
         if len(self.rows) == 1:
             body = [f"  {name}: {value}" for name, value in _filled(self.rows[0])]
         else:
@@ -40,7 +40,7 @@ class ResultTable:
         return "\n".join([self.headline, *body, *self._omitted()])
 
     def html(self) -> str:
-        """The same as HTML, every text escaped."""
+        """Return the headline and the rows as HTML, with escaped texts."""
         if len(self.rows) == 1:
             lines = [_line(("th", name), ("td", value)) for name, value in _filled(self.rows[0])]
         else:
@@ -51,7 +51,7 @@ class ResultTable:
         return "".join([f"<p>{escape(self.headline)}</p>", table, *paragraphs])
 
     def frame(self) -> Any:
-        """All rows and columns as a ``pandas.DataFrame``."""
+        """Return all rows and columns as a ``pandas.DataFrame``."""
         try:
             import pandas
         except ModuleNotFoundError as error:
@@ -73,7 +73,7 @@ class ResultTable:
 
 
 def show_cell(value: Cell) -> str:
-    """Write a cell: numbers with few digits, nothing for what is missing."""
+    """Return a cell as text: numbers with few digits, an empty text for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -82,19 +82,19 @@ def show_cell(value: Cell) -> str:
 
 
 def _filled(row: Mapping[str, Cell]) -> Iterator[tuple[str, str]]:
-    """The cells of a row that say something, as text."""
+    """Return the nonempty cells of a row as text, with their names."""
     cells = ((name, show_cell(value)) for name, value in row.items())
     return ((name, value) for name, value in cells if value)
 
 
 def _aligned(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines of cells in columns of equal width."""
+    """Yield lines of cells, aligned in columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for cells in lines:
         yield "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
 def _line(*cells: tuple[str, str]) -> str:
-    """A row of an HTML table, of kinds of cells and their texts."""
+    """Return a row of an HTML table, given the element (``th`` or ``td``) and the text of each cell."""
     aligned = ' style="text-align: left"'
     return f"<tr>{''.join(f'<{kind}{aligned}>{escape(text)}</{kind}>' for kind, text in cells)}</tr>"

@@ -1,1 +1,1 @@
-"""The pages of a report, from results."""
+"""Write the pages of a report from results."""

@@ -1,7 +1,7 @@
-"""Which figure is drawn how: the beginning of a figure's name chooses the drawing.
+"""Draw figures. The beginning of a figure's name selects the kind of drawing.
 
-To add a kind, write its shape, the function that draws it and its caption in a module of ``drawings``, and add a
-line here.
+To add a kind, write its shape, its drawing function and its caption function in a module of ``drawings``, and add it to
+``DRAWINGS``.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Drawing(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """The columns that it knows."""
+        """The required and optional columns."""
 
     def draw(self, data: Data, /) -> Figure:
-        """Make the figure."""
+        """Draw the figure."""
 
     def caption(self, data: Data, /) -> str:
-        """Say in a sentence what the figure shows and what is to be seen in it."""
+        """Return a caption that says what the figure shows and what to notice in it."""
 
 
 @dataclass(frozen=True)
 class DrawingFunctions:
-    """A kind of figure that functions of a module of ``drawings`` make."""
+    """A kind of figure that consists of functions of a module of ``drawings``."""
 
     shape: Shape
     draw: Callable[[Data], Figure]
@@ -82,7 +82,7 @@ DRAWINGS: Mapping[str, Drawing] = {
 
 
 def drawing(name: str) -> Drawing:
-    """The drawing for a figure's name: the longest one that is the name, or its beginning before a hyphen."""
+    """Return the drawing with the longest key that is the figure's name, or its beginning before a hyphen."""
     fits = [prefix for prefix in DRAWINGS if name == prefix or name.startswith(f"{prefix}-")]
     if not fits:
         raise ReportError(f"figure={name!r}: its name must begin with one of {', '.join(sorted(DRAWINGS))}")
@@ -90,33 +90,37 @@ def drawing(name: str) -> Drawing:
 
 
 def caption(name: str, columns: Columns) -> str:
-    """One sentence about a figure; see :func:`svg` for the parameters."""
+    """Return the caption of a figure, given its name and its columns."""
     kind = drawing(name)
     return kind.caption(read(name, columns, kind.shape))
 
 
 def svg(name: str, columns: Columns) -> bytes:
-    """A figure as SVG: the same bytes for the same numbers."""
+    """Return a figure as SVG: the same bytes for the same numbers."""
     kind = drawing(name)
     data = read(name, columns, kind.shape)
     return to_svg(lambda: kind.draw(data), kind.caption(data))
 
 
 def draw(name: str, columns: Columns) -> Figure:
-    """A figure as matplotlib has it; see :func:`svg` for the parameters."""
+    """Return a matplotlib figure, given its name and its columns."""
     kind = drawing(name)
     with look():
         return kind.draw(read(name, columns, kind.shape))
 
 
 def figure_block(picture: Picture, folder: str) -> str:
-    """A figure with its caption under it; ``folder`` is that of the figures, seen from the page."""
+    """Return a figure with its caption as markdown; ``folder`` is the path from the page to the figures."""
     text = md.explanation(caption(picture.name, picture.columns))
     return f"![{picture.name}]({folder}/{picture.file})\n\n*{text}*"
 
 
 def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Container[str]) -> str:
-    """The figures of a claim's section: of those said alike one, and links to the others; none that the page has."""
+    """Return the figures of a claim's section as markdown.
+
+    If several figures have the same caption, the first is shown and the others are linked. A figure that the page
+    already shows is only linked.
+    """
     blocks = []
     captions = dict[str, list[Picture]]()
     for picture in pictures:
@@ -132,10 +136,10 @@ def figures_of_claim(pictures: Iterable[Picture], folder: str, drawn_files: Cont
 
 
 def figure_place(picture: Picture) -> str:
-    """The anchor of a figure that stands apart from its claim."""
+    """Return the anchor of a figure that is shown outside the section of its claim."""
     return f"figure-{picture.file.removesuffix('.svg')}"
 
 
 def figures_in(text: str) -> set[str]:
-    """Files of the figures that a piece of markdown shows, without their folder."""
+    """Return the file names of the figures in a piece of markdown, without their folder."""
     return {*_IMAGE.findall(text)}

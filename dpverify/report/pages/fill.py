@@ -1,4 +1,4 @@
-"""What the templates of a chapter are filled in with: verdicts, formulas, numbers, tables and figures of one run."""
+"""Fill the templates of chapters with verdicts, formulas, numbers, tables and figures of one run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpverify.report.pages.layout import Places
 from dpverify.report.statements import correction_block, statement_block
 from dpverify.report.words import status_label
 
-ONSET = {  # columns of a figure that are a table of its own, and their heads
+ONSET = {  # columns of a figure that form a table, and their heads
     "cell-d": "$`d`$",
     "cell-epsilon": r"$`\epsilon`$",
     "cell-delta": r"$`\delta`$",
@@ -31,15 +31,15 @@ ONSET = {  # columns of a figure that are a table of its own, and their heads
     "cell-needed": "corrected, the noise needed",
 }
 
-LEAST = "cell-least"  # where the last column is known between two bounds only, the lower one
+LEAST = "cell-least"  # lower bounds of the values whose upper bounds are the last column of ``ONSET``
 
 
 class MissingError(LookupError):
-    """A run does not have what a passage needs; the message says what."""
+    """A run does not have what a passage needs. The message names it."""
 
 
 class Filler:
-    """What the templates of one paper's chapters may call, from its results."""
+    """The functions that the templates of one paper's chapters may call, evaluated on its results."""
 
     def __init__(
         self, results: Sequence[Result], paper: PaperSpec, places: Places, drawn: Collection[str] = ()
@@ -47,7 +47,7 @@ class Filler:
         self.results = results
         self.paper = paper
         self.places = places
-        self.drawn = drawn  # files of figures that the folder has of other data than verdicts
+        self.drawn = drawn  # figure files in the report's folder that are not made from verdicts
         of_a_claim: Mapping[str, Callable[..., str]] = {
             "claim": places.link,
             "corrected_status": lambda result: _amendment(result).status,
@@ -72,16 +72,16 @@ class Filler:
         }
 
     def about(self, text: str) -> list[Result]:
-        """The results on a claim, under the readings that agree with the choices that are named."""
+        """Return the results of a claim for all readings that agree with the choices in a reference."""
         claim, reading = reference(text)
         return [r for r in self.results if claim_id(r) == claim and reading.items() <= r.reading.items()]
 
     def judged(self, about: str) -> bool:
-        """Whether the run judged the claim, or the claim is one that nothing judges, as its pin says."""
+        """Test whether the run judged the claim, or the claim's recorded verdict is "untested"."""
         return any(result.status != "untested" or result.pinned == "untested" for result in self.about(about))
 
     def require(self, condition: PassageCondition) -> None:
-        """Raise MissingError unless every reading that is meant has one of the statuses."""
+        """Raise MissingError unless the referenced readings of a claim all have one of the statuses."""
         for result in self.about(condition.about):
             status = _amendment(result).status if condition.corrected else result.status
             if status not in condition.statuses:
@@ -95,7 +95,7 @@ class Filler:
     def _term(
         self, kind: str, find: Callable[[Formula, list[int]], Formula], result: Result, statement: str, path: str
     ) -> str:
-        """A term of a formula, or what stands before the sum that the term is in."""
+        """Return the LaTeX of a term of a formula, or of the factor before the sum in the term."""
         text = result.printed if statement == "printed" else _amendment(result).formula or ""
         try:
             node = find(parse(text), [int(step) for step in path.split(".") if step.isdigit()])
@@ -113,7 +113,7 @@ class Filler:
         raise MissingError(f"`{claim_id(result)}` has no figure {name} in this run")
 
     def _recorded(self, name: str) -> str:
-        """A figure made of other data than verdicts, such as those of an experiment or of the benchmarks."""
+        """Return a figure that is not made from verdicts, such as a figure of an experiment or of the benchmarks."""
         if (file := f"{name}.svg") not in self.drawn:
             raise MissingError(f"the report has no figure {name}")
         return f"![{name}]({self.places.page('figures')}/{file})"
@@ -126,7 +126,7 @@ def _amendment(result: Result) -> AmendmentResult:
 
 
 def _finding(result: Result, words: str) -> str:
-    """The first finding that holds some words."""
+    """Return the first finding that contains some words."""
     finding_text = next((finding for finding in result.findings if words in finding), "")
     return md.explanation(_some(finding_text, result, f"finding about {words!r}"))
 
@@ -150,7 +150,7 @@ def _ratio(result: Result, kind: str) -> str:
 
 
 def _onset(result: Result, figure: str) -> str:
-    """The table that a figure carries: where each bound begins to say something."""
+    """Return the table in the data of a figure: from which N each bound is stronger than the trivial bound."""
     for picture in pictures(result):
         if picture.name.startswith(figure) and LEAST in picture.columns:
             columns = zip(*(picture.columns[name] for name in ONSET), strict=True)
@@ -162,7 +162,7 @@ def _onset(result: Result, figure: str) -> str:
 
 
 def _rounded(value: float) -> str:
-    """Two digits, a large number with a power of ten."""
+    """Return a number with two digits, and with a power of ten if it is large."""
     if value < 1e4:
         return show_float(float(f"{value:.2g}"))
     mantissa, _, exponent = f"{value:.1e}".partition("e")
@@ -170,7 +170,7 @@ def _rounded(value: float) -> str:
 
 
 def _says(results: Sequence[Result], pattern: str) -> str:
-    """What the checks of one name said, on each reading, each sentence once; those that were not run say nothing."""
+    """Return the distinct messages of the checks whose names match a pattern, without checks that were not run."""
     lines: dict[str, list[str]] = {}
     for result in results:
         amended = result.amendment.checks if result.amendment is not None else []
@@ -188,11 +188,14 @@ def _said(check: CheckResult) -> str:
 
 
 class TermError(LookupError):
-    """A formula does not have the term that was asked for."""
+    """A formula does not have the requested term."""
 
 
 def term(node: Formula, path: Sequence[int]) -> Formula:
-    """A term by its path: ``[1, 3]`` is the third addend of the first sum inside the first addend, without factor."""
+    """Return a term by its path: ``[1, 3]`` is the third addend of the first sum inside the first addend.
+
+    Factors of the sum are left out.
+    """
     subterm = node
     for depth, number in enumerate(path):
         terms = addends(subterm if depth == 0 else _sum_in(subterm))
@@ -205,12 +208,12 @@ def term(node: Formula, path: Sequence[int]) -> Formula:
 
 
 def common_factor(node: Formula, path: Sequence[int]) -> Formula:
-    """What multiplies the sum inside a term; arguments and errors as for :func:`term`."""
+    """Return the factor of the sum inside a term; arguments and errors are those of :func:`term`."""
     return _without(subterm := term(node, path), _sum_in(subterm))
 
 
 def addends(node: Formula) -> list[Formula]:
-    """What is added up, in order; what is taken away comes with its minus."""
+    """Return the addends of a sum in order, with a minus sign for subtrahends."""
     if isinstance(node, Bin) and node.op in "+-":
         last: Formula = node.right if node.op == "+" else Neg(node.right)
         return [*addends(node.left), last]
@@ -218,7 +221,7 @@ def addends(node: Formula) -> list[Formula]:
 
 
 def _sum_in(node: Formula) -> Formula:
-    """The first sum among the factors of a product."""
+    """Return the first sum among the factors of a product."""
     if isinstance(node, Bin) and node.op in "+-":
         return node
     if isinstance(node, Bin) and node.op in "*/":
@@ -231,7 +234,7 @@ def _sum_in(node: Formula) -> Formula:
 
 
 def _without(node: Formula, factor: Formula) -> Formula:
-    """A product without one of its factors."""
+    """Return a product without one of its factors."""
     if node is factor:
         return Num(Fraction(1))
     if isinstance(node, Bin) and node.op == "*":

@@ -1,4 +1,4 @@
-"""Which page of a report holds which claim, and how pages link; a paper has one page, or, where it is long, many."""
+"""The layout of a report: which page has which claim, and links between pages. A long paper has several pages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dpverify.report.collect import by_claim, claim_id, slug
 from dpverify.report.pages.templates import claim_section
 
 INDEX = "README.md"  # the first page of the folder
-CLAIMS = "claims.md"  # the page of a long paper that lists every claim, in the paper's folder
+CLAIMS = "claims.md"  # the page with a list of all claims, in the folder of a long paper
 
-# Pages that show other data than verdicts, with their subjects.
+# Pages that are not made from verdicts, with their subjects.
 OTHER_PAGES: Mapping[str, str] = {
     "comparison": "optimizers compared at equal privacy",
     "experiments": "experiments of papers, repeated",
@@ -31,41 +31,41 @@ OTHER_PAGES: Mapping[str, str] = {
 
 
 def other_links(names: Sequence[str]) -> str:
-    """Return links to those names that are in :data:`OTHER_PAGES`, for a page in the same folder."""
+    """Return links to the given pages of :data:`OTHER_PAGES`, for a page in the same folder."""
     return ", ".join(md.link(words, f"{name}.md") for name, words in OTHER_PAGES.items() if name in names)
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where the sections of claims are, seen from one page."""
+    """The places of the sections of claims, for links on one page."""
 
-    # Full id of a claim to the page that holds it, as a path below the report's folder with forward slashes. A claim
-    # that is not in it is on the page that links.
+    # Full id of a claim to its page, as a path below the report's folder with forward slashes. A claim that is not a
+    # key is on the linking page.
     pages: Mapping[str, str]
-    here: str = INDEX  # the page that links stand on, as such a path
-    folder: str = ""  # the report's folder with a slash behind it, for a page beside the folder; "" for a page inside
+    here: str = INDEX  # path of the linking page
+    folder: str = ""  # the report's folder with a trailing slash, if the linking page is outside of it
 
     def on(self, page: str) -> Places:
-        """The same places, seen from another page."""
+        """Return the same places for links on another page."""
         return replace(self, here=page)
 
     def page(self, file: str) -> str:
-        """A link's target for a file of the report. Relative path from the page at hand."""
+        """Return the relative path from the linking page to a file of the report."""
         return self.folder + posixpath.relpath(file, posixpath.dirname(self.here) or ".")
 
     def target(self, claim: str) -> str:
-        """A link's target for a claim's section, ``lemma-12.md#lemma-12``; without the page where it is this one."""
+        """Return the link target of a claim's section: ``lemma-12.md#lemma-12``, or the anchor on the same page."""
         file = self.pages.get(claim, self.here)
         anchor = f"#{claim.partition(':')[2]}"
         return anchor if file == self.here and not self.folder else self.page(file) + anchor
 
     def link(self, result: Result, text: str = "") -> str:
-        """A link to a claim's section, with its id as text unless another is given."""
+        """Return a link to a claim's section; the text is by default the claim's id."""
         return md.link(md.code(text or claim_id(result)), self.target(result.claim))
 
 
-ONE_PAGE = 40_000  # bytes of all claims of a paper, up to which it has one page
-LIMIT = 130_000  # bytes of claims on a page, without its head; a single claim is never split, however long
+ONE_PAGE = 40_000  # a paper whose claims have at most this many bytes has one page
+LIMIT = 130_000  # maximum bytes of claims on a page, unless a single claim is longer
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ class PartPage:
 
     file: str  # path below the report's folder: ``tran2022/theorem-4.md``
     part: str  # the part of the paper: ``Theorem 4``
-    number: int  # which of the part's pages it is, from 1, and how many the part has
-    of: int
-    groups: list[list[Result]]  # its claims, each with its readings
+    number: int  # number of the page among the part's pages, from 1
+    of: int  # the number of pages of the part
+    groups: list[list[Result]]  # its claims: for each the results of its readings
 
     @property
     def title(self) -> str:
@@ -86,13 +86,13 @@ class PartPage:
 
 @dataclass(frozen=True)
 class Layout:
-    """Pages of a paper."""
+    """The pages of a paper."""
 
-    front: str  # the first page, which is the only one where ``parts`` is empty
+    front: str  # the first page, which is the only page if ``parts`` is empty
     parts: list[PartPage]  # in the order of the paper
 
     def places(self, run: Run) -> Places:
-        """Where each claim of the run is, seen from the first page."""
+        """Return the places of the run's claims for links on the first page."""
         pages = {result.claim: self.front for result in run.results}
         pages |= dict.fromkeys(pages, self.claims) if self.parts else {}
         pages |= {group[0].claim: page.file for page in self.parts for group in page.groups}
@@ -100,16 +100,16 @@ class Layout:
 
     @property
     def claims(self) -> str:
-        """The page that lists every claim, with the place on it where that is the only page."""
+        """The page that lists every claim; for a single page with the anchor of the list."""
         return f"{self.front.removesuffix('.md')}/{CLAIMS}" if self.parts else f"{self.front}#every-claim"
 
     def part_links(self) -> dict[str, str]:
-        """Part to the file that its claims begin on; empty where there is one page."""
+        """Return the file of the first page of each part; empty for a paper with a single page."""
         return {page.part: page.file for page in self.parts if page.number == 1}
 
 
 def lay_out(key: str, run: Run) -> Layout:
-    """Decide which claim goes on which page. The same for the same run."""
+    """Assign the claims of a run to pages, deterministically."""
     front = f"{key}.md"
     parts = by_part(result for result in run.results if result.status != "untested")
     sizes = {group[0].claim: _size(group) for groups in parts.values() for group in groups}
@@ -119,7 +119,7 @@ def lay_out(key: str, run: Run) -> Layout:
 
 
 def _pages(key: str, part: str, groups: list[list[Result]], sizes: dict[str, int]) -> Iterator[PartPage]:
-    """The pages of a part, all of about the same length."""
+    """Yield the pages of a part, which have about the same length."""
     stem = f"{key}/{slug(part)}"
     chunks = _chunks(groups, [sizes[group[0].claim] for group in groups])
     for number, chunk in enumerate(chunks, start=1):
@@ -127,7 +127,7 @@ def _pages(key: str, part: str, groups: list[list[Result]], sizes: dict[str, int
 
 
 def _chunks(groups: list[list[Result]], sizes: Sequence[int]) -> list[list[list[Result]]]:
-    """Cut a list where its running length passes a multiple of an even share; more cuts until all are short enough."""
+    """Cut a list into as few pieces of about the same size as possible, each below the limit."""
     total = sum(sizes)
     for pieces in range(math.ceil(total / LIMIT), len(groups) + 1):
         ends = [sum(sizes[: place + 1]) for place in range(len(sizes))]
@@ -144,17 +144,17 @@ def _size(group: Sequence[Result]) -> int:
 
 
 _NUMBERED = re.compile(r"([a-z]+)((?:-[a-z](?=-\d))?(?:-\d+)+)")
-_PLACES = frozenset({"section", "appendix", "table", "figure"})  # what has a number and is no result
+_PLACES = frozenset({"section", "appendix", "table", "figure"})  # these have numbers but are not results
 
 
 def is_result(claim: str) -> bool:
-    """Whether a claim is a result of the paper itself: ``lemma-12`` or one of the abstract, not ``lemma-12-var``."""
+    """Test whether a claim is a result of the paper: ``lemma-12`` or ``abstract-...``, but not ``lemma-12-var``."""
     match = _NUMBERED.fullmatch(claim)
     return claim.startswith("abstract-") or (match is not None and match[1] not in _PLACES)
 
 
 def part_of(claim: str) -> str:
-    """The part of the paper that a claim belongs to: ``Lemma 12`` for ``lemma-12-var``, ``Section 4``, ``Abstract``."""
+    """Return the part of the paper with a claim: ``Lemma 12`` for ``lemma-12-var``, ``Section 4``, ``Abstract``."""
     match = _NUMBERED.match(claim)
     if match is None:
         return claim.partition("-")[0].capitalize()
@@ -162,12 +162,12 @@ def part_of(claim: str) -> str:
 
 
 def is_box(group: Sequence[Result]) -> bool:
-    """Whether a claim is a line of an algorithm box, which somebody may copy."""
+    """Test whether a claim is a line of an algorithm box, which users may copy."""
     return group[0].where.startswith("Algorithm ") or group[0].kind == "algorithm"
 
 
 def by_part(results: Iterable[Result]) -> dict[str, list[list[Result]]]:
-    """Claims with their readings, by the part they belong to, in the order of the paper."""
+    """Group claims with their readings by the part of the paper, in the order of the paper."""
     parts: dict[str, list[list[Result]]] = {}
     for group in by_claim(results):
         parts.setdefault(part_of(claim_id(group[0])), []).append(group)

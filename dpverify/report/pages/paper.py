@@ -1,7 +1,7 @@
-"""The pages of one paper: a first page for a working scientist, every claim in the paper's order, questions, and units.
+"""The pages of one paper: a first page with a summary, all claims in the paper's order, questions, proofs, and units.
 
-Each question of a reviewer is answered in one sentence from the verdicts of a run. The page of units has the terms that
-scale differently, with the reasons, and what could not be tested.
+The page of questions answers questions of reviewers from the verdicts of a run. The page of units has the terms that
+scale differently, with explanations.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from dpverify.report.statements import GIVEN, letters_of_page, readings_block, s
 from dpverify.report.typesetting import typeset
 from dpverify.report.words import plural
 
-QUESTIONS_PAGE = "questions.md"  # page in the folder of a paper's pages
+QUESTIONS_PAGE = "questions.md"  # in the folder of a paper's pages
 
 
 class Question(Record, frozen=True, kw_only=True):
-    """A question with its answer, which is a passage: a template, and what a run must show for it to be true."""
+    """A question with its answer: a template, and the conditions on a run under which it is true."""
 
     title: str
     rests_on: list[str]
@@ -52,20 +52,20 @@ class Question(Record, frozen=True, kw_only=True):
 
 
 class QuestionsFile(Record, frozen=True, kw_only=True):
-    """All of ``questions.toml``."""
+    """The content of ``questions.toml``."""
 
     question: list[Question]
 
 
 @cache
 def questions(key: str) -> list[Question]:
-    """Return the questions about a bundled paper, in their order."""
+    """Return the questions about a bundled paper, in the order of the file."""
     path = bundled_specs() / key / QUESTIONS
     return msgspec.toml.decode(path.read_bytes(), type=QuestionsFile).question if path.is_file() else []
 
 
 def has_questions(key: str, claims: Collection[str]) -> bool:
-    """Return whether a paper has a page of questions. A run must have all claims that they are about."""
+    """Test whether a paper has a page of questions: it has some, and the run has all claims in their conditions."""
     conditions = [condition for question in questions(key) for condition in question.chapter.passage[0].conditions()]
     return bool(conditions) and all(condition.about.partition("[")[0] in claims for condition in conditions)
 
@@ -75,13 +75,13 @@ UNITS_PAGE = "units.md"
 
 
 def has_stated_units(paper: PaperSpec | None) -> bool:
-    """Return whether the records of a paper have a file with units."""
+    """Test whether the records of a paper have a file with units."""
     claims = () if paper is None else paper.claims.values()
     return any((Path(claim.file).parent / UNITS).is_file() for claim in claims)
 
 
 class UnitsPage:
-    """Writes the page of one paper."""
+    """Writes the page of units of one paper."""
 
     def __init__(self, paper: PaperSpec, places: Places) -> None:
         self.paper = paper
@@ -89,7 +89,7 @@ class UnitsPage:
         self.units: PaperUnits = check_units(paper)
 
     def blocks(self) -> Iterator[str]:
-        """Yield the page as blocks of markdown, without its head; of each explanation the first terms that differ."""
+        """Yield the page as blocks of markdown, without its head. For each explanation, one mismatch is shown."""
         units = self.units
         yield (
             f"Of {plural(len(units.results), 'record')} {units.count('consistent')} are consistent, "
@@ -112,7 +112,7 @@ class UnitsPage:
             yield f"{md.explanation(why)} {names}."
 
     def _claims(self, results: Iterable[UnitsResult]) -> str:
-        """Name the claims of records, each once; of lemmas and definitions their full names."""
+        """Return links to the claims of records, each once, and the full names of lemmas and definitions."""
         claims = self.paper.claims
         names = {result.of: _claim_of(result) for result in results}
         return ", ".join(dict.fromkeys(self._link(id_ if id_ in claims else of, id_) for of, id_ in names.items()))
@@ -123,17 +123,17 @@ class UnitsPage:
 
 
 def _typeset(mismatch: str) -> str:
-    """Typeset a line of `UnitsResult.mismatches`, whose formulas are between backticks."""
+    """Return a line of `UnitsResult.mismatches` as markdown. Its formulas are between backticks."""
     parts = mismatch.split("`")
     return "".join(md.code(part) if place % 2 else md.prose(part) for place, part in enumerate(parts))
 
 
 def _claim_of(result: UnitsResult) -> str:
-    """Return the id of the claim that a record belongs to; another word for a lemma or a definition."""
+    """Return the id of a record's claim. For a lemma or a definition, the result is not the id of a claim."""
     return result.of.removeprefix("proof of ").partition(" ")[0]
 
 
-LONG_PREMISES = 120  # characters of premises, or of the reason of a correction, that a page shows once
+LONG_PREMISES = 120  # premises, or a reason of a correction, with more characters are shown once per page
 
 _ROW = re.compile(r"^\|.*", re.MULTILINE)
 
@@ -141,9 +141,9 @@ _ROW = re.compile(r"^\|.*", re.MULTILINE)
 def paper_pages(
     key: str, run: Run, paper: PaperSpec | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
 ) -> dict[str, str]:
-    """The pages of a paper: paths below the report's folder to texts.
+    """Return the pages of a paper, as relative paths in the report's folder to texts.
 
-    ``drawn``: files of figures of other data than verdicts, which chapters may show.
+    ``drawn`` has the figure files that are not made from verdicts and that chapters may show.
     """
     layout = lay_out(key, run)
     places = layout.places(run)
@@ -176,7 +176,7 @@ def paper_pages(
 
 
 def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
-    """The page of reviewers' questions by its path; empty for a paper without questions or with one page only."""
+    """Return the page of reviewers' questions by path; empty for a paper without questions or with a single page."""
     if paper is None or not layout.parts or not has_questions(key, {claim_id(result) for result in run.results}):
         return {}
     file = f"{key}/{QUESTIONS_PAGE}"
@@ -195,7 +195,7 @@ def _questions(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> d
 
 
 def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
-    """The page of proofs and that of the rules by their paths; empty without proofs as text, or with one page only."""
+    """Return the pages of proofs and of rules by path; empty for a paper without proofs or with a single page."""
     if paper is None or not layout.parts or not proof_book(paper).proofs:
         return {}
     file = f"{key}/{PROOFS}"
@@ -212,7 +212,7 @@ def _proofs(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict
 
 
 def _units(key: str, run: Run, layout: Layout, paper: PaperSpec | None) -> dict[str, str]:
-    """The page of units by its path; empty for a paper that states no units, or with one page only."""
+    """Return the page of units by path; empty for a paper without stated units or with a single page."""
     if paper is None or not layout.parts or not has_stated_units(paper):
         return {}
     file = f"{key}/{UNITS_PAGE}"
@@ -234,9 +234,9 @@ def _front(
     drawn: Collection[str],
     pages: Collection[str],
 ) -> str:
-    """The first page; it has the claims themselves where it is the only one.
+    """Return the first page. It includes the claims if it is the only page.
 
-    ``pages``: pages of the paper's folder that the first page names if they are there.
+    ``pages`` has the other pages of the paper; the first page links to the pages of proofs, questions and units.
     """
     places = layout.places(run)
     proofs = f"{key}/{PROOFS}"
@@ -272,7 +272,7 @@ def _front(
 def _claims(
     groups: Iterable[Sequence[Result]], run: Run, figures: str, chapters: str, proofs: ProofTarget | None = None
 ) -> str:
-    """The sections of claims; a figure that was shown where the chapters tell of it is not shown again."""
+    """Return the sections of claims, without figures that the chapters of the page already show."""
     drawn_figures = figures_in(chapters)
     quoted: dict[str, str] = {}  # quotation to the first claim of the page that has it
     premises: dict[str, str] = {}  # long premises to the first claim of the page that has them
@@ -289,7 +289,7 @@ def _claims(
 
 
 def _without_told(section: str, group: Sequence[Result], chapters: str) -> str:
-    """Leave out why a corrected statement holds where the chapters of the page say it."""
+    """Leave out the explanation of a corrected statement if the chapters of the page contain it."""
     amendments = [amendment for result in group for amendment in result.beside]
     for why in {md.explanation(amendment.why) for amendment in amendments}:
         if len(why) > LONG_PREMISES and why in chapters:
@@ -298,7 +298,7 @@ def _without_told(section: str, group: Sequence[Result], chapters: str) -> str:
 
 
 def _premises_once(section: str, claim: str, premises: dict[str, str]) -> str:
-    """Replace long premises that an earlier claim of the page has by a link to this claim."""
+    """Replace long premises by a link if an earlier claim of the page has the same premises."""
     lines = section.split("\n")
     for place, line in enumerate(lines):
         if line.startswith(GIVEN) and len(line) > LONG_PREMISES:
@@ -308,7 +308,7 @@ def _premises_once(section: str, claim: str, premises: dict[str, str]) -> str:
 
 
 def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places, drawn: Collection[str]) -> str:
-    """What is told at the head of a page."""
+    """Return the chapters at the top of a page."""
     if paper is None:
         return ""
     chapters = [chapter for chapter in paper.chapters if chapter.part == part]
@@ -317,14 +317,14 @@ def _chapters(run: Run, paper: PaperSpec | None, part: str, places: Places, draw
 
 
 def title(key: str, run: Run) -> str:
-    """The paper's title, or its key where the run does not carry it."""
+    """Return the paper's title, or its key if the run does not have the title."""
     return md.prose(run.papers[key].title) if key in run.papers else md.code(key)
 
 
 def chapter_blocks(
     chapter: Chapter, results: Sequence[Result], paper: PaperSpec, places: Places, drawn: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield a chapter as blocks of markdown, its title first, of the passages that the run bears out."""
+    """Yield a chapter as blocks of markdown: its title, and the passages whose conditions the run satisfies."""
     filler = Filler(results, paper, places, drawn)
     try:
         blocks = [block for passage in chapter.passage for block in _passage(passage, filler)]
@@ -336,7 +336,7 @@ def chapter_blocks(
 
 
 def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
-    """Fill in a passage, or say why it is left out."""
+    """Yield a filled-in passage, or a sentence on why it is left out."""
     conditions = passage.conditions()
     named = [arguments[0] for _, arguments in calls(passage.text)] + [condition.about for condition in conditions]
     if not all(map(filler.judged, named)):
@@ -352,5 +352,5 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
 
 
 def _rows_kept(template: str) -> str:
-    """The template, with nothing filled into a row of a table that could end the cell."""
+    """Return a template in which calls in rows of tables have the filter ``cell``, so that they cannot end the cell."""
     return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)

@@ -1,4 +1,4 @@
-"""The page of a paper's proofs: what is shown, its lines, and all that lines cite."""
+"""The page of a paper's proofs: the proved statements, the lines of their proofs, and everything that lines cite."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def proof_book(paper: PaperSpec | None) -> ProofBook:
 
 
 def proof_targets(paper: PaperSpec | None, page: str) -> ProofTarget:
-    """From statements to their proofs on the page of proofs; ``page``: its path."""
+    """Return a function from statements to links to their proofs on the page of proofs with the path ``page``."""
     book = proof_book(paper)
 
     def target(result: Result, variant: Variant) -> str:
@@ -68,7 +68,7 @@ class ProofPage:
 
     @classmethod
     def of(cls, paper: PaperSpec, places: Places, rules: str) -> ProofPage:
-        """The page of a paper; ``rules``: path of the page of the rules."""
+        """Return the page of a paper; ``rules`` is the path of the page of the rules."""
         return cls(ProofLines(paper.info.key, proof_book(paper), places, rules), paper.claims)
 
     @property
@@ -93,7 +93,7 @@ class ProofPage:
             yield from self.proof(proof)
 
     def _meanings(self) -> Iterator[str]:
-        """Yield what the records define, and theorems of the literature that they cite."""
+        """Yield the recorded definitions, and the theorems of the literature that proofs cite."""
         glossary = next((claim.glossary for claim in self.claims.values()), Glossary())
         definitions = [m for m in glossary.meanings if isinstance(m.record, Definition)]
         facts = [m for m in glossary.meanings if isinstance(m.record, Fact)]
@@ -119,7 +119,7 @@ class ProofPage:
             yield f"- {anchor}{md.code(name)}{of}: {formula}{self._conditions(meaning)}. {md.explanation(record.words)}"
 
     def _equation(self, meaning: Meaning) -> str:
-        """A definition or a theorem as LaTeX; of a quantity, the paper's letters are on the left."""
+        """Return a definition or a theorem as LaTeX; the left side of a quantity is in the paper's letters."""
         record = meaning.record
         right = self.lines.latex(parse(record.formula), record.letters)
         if isinstance(record, Fact):
@@ -159,7 +159,7 @@ class ProofPage:
         yield self.lines.table(lemma.chain)
 
     def proof(self, proof: Proof) -> Iterator[str]:
-        """Yield a proof as blocks of markdown: its heading, what is shown, and its lines."""
+        """Yield a proof as blocks of markdown: its heading, the statement, and its lines."""
         choices = "".join(f", {name} = {value}" for name, value in proof.reading.items())
         yield md.anchor(proof_place(proof))
         where = f" ({md.explanation(self.claims[proof.of].record.where)})" if proof.of in self.claims else ""
@@ -170,7 +170,7 @@ class ProofPage:
         yield from self.body(proof, statement)
 
     def body(self, proof: Proof, statement: Statement | None) -> Iterator[str]:
-        """Yield what follows the statement: words, letters, abbreviations and lines."""
+        """Yield the blocks after the statement: words, letters, abbreviations and lines."""
         if proof.words:
             yield md.explanation(proof.words)
         yield from self._quantity(statement)
@@ -178,7 +178,7 @@ class ProofPage:
         yield self.lines.table(proof.chain)
 
     def alone(self, proof: Proof) -> Iterator[str]:
-        """Yield the body of a proof for a page of its own, with the shared abbreviations that it uses."""
+        """Yield the body of a proof for a separate page, with the shared abbreviations that it uses."""
         words = set(_WORD.findall(f"{proof.chain} {' '.join(proof.let.values())}"))
         used: set[str] = set()
         shared = self.book.let
@@ -189,13 +189,13 @@ class ProofPage:
         yield from self.body(msgspec.structs.replace(proof, let=let), self.statement(proof))
 
     def statement(self, proof: Proof) -> Statement | None:
-        """The first statement of which this is the proof."""
+        """Return the first statement with this proof, or None."""
         claim = self.claims.get(proof.of)
         statements = () if claim is None else claim.statements()
         return next((statement for statement in statements if self.book.find(statement) is proof), None)
 
     def _quantity(self, statement: Statement | None) -> Iterator[str]:
-        """Say with which formula for the measured quantity a chain begins."""
+        """Yield a sentence on the formula for the measured quantity at the start of the chain."""
         if statement is None or statement.quantity is None or statement.measured is None:
             return
         letters = md.inline_math(statement.measured.latex) or md.code(statement.quantity)
@@ -207,7 +207,7 @@ class ProofPage:
             yield f"The chain begins with {letters} as a formula. No record defines it, so its meaning is given."
 
     def _setting(self, record: Lemma | Proof) -> Iterator[str]:
-        """Yield letters, conditions and abbreviations of a lemma or a proof."""
+        """Yield sentences with the letters, conditions and abbreviations of a lemma or a proof."""
         conditions = record.requires if isinstance(record, Lemma) else []
         measured = [self._inline(name) for name, domain in record.letters.items() if domain == _MEASURED]
         texts = [f"{', '.join(measured)}, which cited claims measure"] if measured else []
@@ -227,7 +227,7 @@ class ProofPage:
             yield f"With {self._abbreviations(record.let)}."
 
     def _letter(self, name: str, domain: str, own: Letters | None = None) -> str:
-        """A letter with its domain, in words."""
+        """Return a letter with its domain in words."""
         letter = self._inline(name, own)
         if match := _NORM.fullmatch(domain):
             dimension, variance = (self._inline(match[part], own) for part in ("dimension", "variance"))
@@ -254,7 +254,7 @@ class ProofPage:
 
 
 def definition_place(record: Definition) -> str:
-    """The anchor of a definition on the page of proofs."""
+    """Return the anchor of a definition on the page of proofs."""
     return f"definition-{record.name}.{record.part}" if record.part else f"definition-{record.name}"
 
 

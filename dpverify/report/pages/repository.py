@@ -1,7 +1,7 @@
 """Generated pages of the repository outside ``reports/``: parts of README.md, and the page of quotations.
 
 The generated parts of README.md are the papers with their counts, the findings, and an example. Each part is between
-two markers. The page of quotations has what recorded papers say about each other, with our verdicts on both sides.
+two markers. The page of quotations has the statements of recorded papers about each other, with our verdicts on both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dpverify.report.pages.write import read_runs
 from dpverify.report.words import MARKS, plural, reading_words, severities_words, status_words
 
 FRONT_PAGE = "findings.toml"  # file in the folder of the specs with the texts of this page
-EXAMPLE_LINES = 12  # lines of the example, the command and the mark of what is left out included
+EXAMPLE_LINES = 12  # lines of the example, including the command and the ellipsis
 LEGEND = (
     "Each claim counts once. *Privacy*: less private than stated; *utility*: larger error or cost; "
     "*constant*: wrong factor; *boundary*: false only at unused parameters; *proof*: wrong step; "
@@ -43,22 +43,22 @@ LEGEND = (
 class FrontPassage(Passage, frozen=True, kw_only=True):
     """A text about one paper. It may link to claims: ``{{ link('theorem-6', 'Theorem 6') }}``.
 
-    ``corrected_words`` gives the status of its corrected statement, ``held_words`` that of the printed statement under
-    more conditions. The other functions are those of chapters.
+    ``corrected_words`` returns the status of a claim's corrected statement, and ``held_words`` the status of its
+    printed statement under additional conditions. The other functions are those of chapters.
     """
 
     paper: str
 
 
 class FrontPaper(FrontPassage, frozen=True, kw_only=True):
-    """What the front page says of a paper as a whole, and where and when the paper was published."""
+    """The text of the front page about a paper, with the paper's URL and year."""
 
     url: str
     year: int
 
 
 class FrontPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The texts of the front page, in the order in which it shows them."""
+    """The texts of the front page in their order on the page."""
 
     paper: list[FrontPaper]
     finding: list[FrontPassage]
@@ -75,7 +75,7 @@ def read_front_page(specs: Path) -> FrontPage:
 def papers_block(
     page: FrontPage, runs: Mapping[str, Run], papers: Mapping[str, PaperSpec], folder: str = "reports"
 ) -> str:
-    """Write each paper with a summary and with its refuted claims by severity."""
+    """Return a list of the papers, each with a summary and the number of its refuted claims by severity."""
     lines = []
     notes = 0
     for paper in page.paper:
@@ -92,12 +92,12 @@ def papers_block(
 def findings_block(
     page: FrontPage, runs: Mapping[str, Run], papers: Mapping[str, PaperSpec], folder: str = "reports"
 ) -> str:
-    """Write the findings as a list."""
+    """Return the findings as a list."""
     return md.bullets(fill(finding, runs, papers, folder) for finding in page.finding)
 
 
 def fill(passage: FrontPassage, runs: Mapping[str, Run], papers: Mapping[str, PaperSpec], folder: str) -> str:
-    """Fill in the text of a passage; raise ReportError unless the run shows everything that the passage rests on."""
+    """Fill in the text of a passage; raise ReportError if the run does not satisfy the conditions of the passage."""
     key = passage.paper
     if key not in runs or key not in papers:
         raise ReportError(f"{FRONT_PAGE}: {key} must be a paper with a recorded run")
@@ -121,7 +121,7 @@ def fill(passage: FrontPassage, runs: Mapping[str, Run], papers: Mapping[str, Pa
 
 
 def example_block(command: str, output: str) -> str:
-    """Write a command and the first paragraphs of its output as a console block; a long first paragraph is cut."""
+    """Return a console block with a command and the first paragraphs of its output; a long first paragraph is cut."""
     lines = [f"$ {command}", *(line.rstrip() for line in output.rstrip().splitlines())]
     if len(lines) > EXAMPLE_LINES:
         visible = lines[: EXAMPLE_LINES - 1]
@@ -131,7 +131,7 @@ def example_block(command: str, output: str) -> str:
 
 
 def example_command(text: str) -> str:
-    """The command of the example on a page, without the prompt."""
+    """Return the command of the example on a page, without the prompt."""
     match = re.search(r"^<!-- example:begin -->\n```console\n\$ (.+)$", text, re.MULTILINE)
     if match is None:
         raise ReportError("the page must hold <!-- example:begin --> and then a console block with a command")
@@ -139,7 +139,7 @@ def example_command(text: str) -> str:
 
 
 def with_block(text: str, name: str, block: str) -> str:
-    """Put a block between the two markers of its name."""
+    """Return a page with a block between the two markers of its name."""
     begin = f"<!-- {name}:begin -->"
     end = f"<!-- {name}:end -->"
     before, first, remaining = text.partition(begin)
@@ -150,12 +150,12 @@ def with_block(text: str, name: str, block: str) -> str:
 
 
 def recorded(folder: Path) -> dict[str, Run]:
-    """Read the runs that a report was made of. Paper key to its run."""
+    """Read the recorded runs of a report, by paper key."""
     return by_paper(list(read_runs(folder).values()))
 
 
 def _counts(results: Sequence[Result]) -> str:
-    """How many claims of a paper are refuted, each claim once, and how severely; our notes are left out."""
+    """Return the number of refuted claims of a paper by severity in words, without our notes."""
     claims = [result for result in results if not result.is_note]
     refuted = {result.claim for result in claims if result.status == "refuted"}
     severities = f" ({severities_words(claims)})" if refuted else ""
@@ -163,7 +163,7 @@ def _counts(results: Sequence[Result]) -> str:
 
 
 def _status_words(filler: Filler, field: Literal["amendment", "holds"], about: str) -> str:
-    """The status of a corrected statement, or of the printed one under more conditions, in words."""
+    """Return the status of the amendment or of the regime (by ``field``) of a claim in words."""
     statuses = {getattr(result, field).status for result in filler.about(about) if getattr(result, field) is not None}
     if len(statuses) != 1:
         raise MissingError(f"`{about}` must have one status of its {field}, got {sorted(statuses)}")
@@ -172,7 +172,7 @@ def _status_words(filler: Filler, field: Literal["amendment", "holds"], about: s
 
 
 def _link(filler: Filler, places: Places, about: str, words: str) -> str:
-    """A link to a claim with words of our own."""
+    """Return a link to a claim with the given words."""
     results = filler.about(about)
     if not results:
         raise MissingError(f"`{about}` must be a claim that the run has judged")
@@ -198,7 +198,7 @@ order, and up to logarithms for an `O~`.
 
 
 def quotations_page(quotations: Iterable[ComparedQuotation], specs: Specs, targets: Mapping[str, str]) -> str:
-    """Write the page; ``targets``: the links from this page to claims, by full id, and to papers, by key."""
+    """Return the page; ``targets`` has the links from this page to claims, by full id, and to papers, by key."""
     page = _QuotationsPage(specs, targets)
     blocks = [_HEAD, md.bullets(page.papers())]
     for (author, about), group in groupby(quotations, key=lambda item: (item.claim.paper, item.quoted.paper)):
@@ -211,7 +211,7 @@ def quotations_page(quotations: Iterable[ComparedQuotation], specs: Specs, targe
 
 
 class _QuotationsPage:
-    """Writes the sections; what is said of a record is written once."""
+    """Writes the sections. The verdict on a record is written once."""
 
     def __init__(self, specs: Specs, targets: Mapping[str, str]) -> None:
         self.specs = specs
@@ -228,7 +228,7 @@ class _QuotationsPage:
             yield f"{self.linked(md.code(key), key)}: {authors}, {md.prose(info.title)}, {md.prose(info.venue)}"
 
     def compared(self, item: ComparedQuotation) -> str:
-        """A statement about a recorded claim: what is said, how it compares, and our verdicts."""
+        """Return the section of a statement about a recorded claim, with the comparison and our verdicts."""
         lines = [_said(item.claim, item.quotation)]
         if item.relation is not None and item.attributed is not None and item.printed is not None:
             own, other = (md.inline_math(item.claim.vocabulary.latex(side)) for side in (item.attributed, item.printed))
@@ -246,7 +246,7 @@ class _QuotationsPage:
         return _section(lines)
 
     def on_statement(self, claim: ClaimSpec, quotation: Quotation) -> Iterator[str]:
-        """Yield our remark, and our verdict if the claim is about what is said."""
+        """Yield our remark on a statement, and our verdict if the quoting claim is about this statement only."""
         if quotation.remark:
             yield md.explanation(quotation.remark)
         name = self.linked(md.code(claim.record.id), claim.key)
@@ -278,7 +278,7 @@ class _QuotationsPage:
                 yield f"{name}, {_verdicts(claim, with_reasons=False)} {md.explanation(text)}"
 
     def linked(self, text: str, key: str) -> str:
-        """A text with a link to a claim or a paper, if it has a page."""
+        """Return a text with a link to a claim or a paper, or without a link if there is no page for it."""
         return md.link(text, self.targets[key]) if key in self.targets else text
 
 
@@ -292,7 +292,7 @@ def _section(lines: Sequence[str]) -> str:
 
 
 def _verdicts(claim: ClaimSpec, *, with_reasons: bool = True) -> str:
-    """The recorded status of a claim with the first sentences of the reason; where readings differ, those of each."""
+    """Return the recorded status of a claim with the beginning of its reason, for each reading if they differ."""
     texts: dict[str, list[str]] = {}
     for reading in claim.readings():
         verdict = claim.verdict(reading)

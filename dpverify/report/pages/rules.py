@@ -1,7 +1,7 @@
-"""Rules that proofs cite, and the lines of a proof that cite them.
+"""The page of the rules that proofs cite, and the typesetting of the lines of proofs.
 
-The page of the rules has their statements, conditions, and proofs in Coq. The lines of a proof are typeset, each with a
-reason that links to what it cites.
+The page of the rules has their statements, conditions, and proofs in Coq. Each line of a proof has a reason with a link
+to the cited rule or statement.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ _FIRST_POWER = re.compile(r"\^\{1\}")
 
 @cache
 def rules() -> Mapping[str, Mapping[str, Any]]:
-    """The catalogue of rules, as the checker reads it, by name."""
+    """Return the catalogue of rules by name, from the file that the checker reads."""
     file = bundled_specs() / "proofs" / "rules.json"
     return {rule["name"]: rule for rule in json.loads(file.read_text(encoding="utf-8"))["rules"]}
 
 
 def rules_page(reasons: Mapping[str, str] | None = None) -> str:
-    """Return the page; ``reasons``: of rules by name, why they are true, which the page has above the proof in Coq."""
+    """Return the page of the rules; ``reasons`` has explanations by rule, which are shown above the proofs in Coq."""
     return render("rules", index=INDEX, entries="\n\n".join(_entries(reasons or {})))
 
 
@@ -86,7 +86,7 @@ def _entry(rule: Mapping[str, Any], reason: str) -> Iterator[str]:
 
 
 def _domain(rule: Mapping[str, Any]) -> str:
-    """For which values a rule holds, as a sentence."""
+    """Return a sentence with the values for which a rule holds."""
     whole = [_inline(condition[1]) for condition in rule["conditions"] if condition[0] == "integer"]
     laws = [condition for condition in rule["conditions"] if condition[0] == "declared"]
     if vectors := [_inline(condition[2]) for condition in laws if condition[1] == "vector"]:
@@ -101,7 +101,7 @@ def _domain(rule: Mapping[str, Any]) -> str:
 
 
 def condition_text(condition: Sequence[Any]) -> str:
-    """A side condition, of a rule or of an instance, in words and formulas."""
+    """Return a side condition of a rule or of an instance in words and formulas."""
     head, *args = condition
     if head == "forall":
         index, lo, hi, inside = args
@@ -128,13 +128,13 @@ def _listed(texts: Sequence[str]) -> str:
 
 
 def typeset(node: Formula | Compare) -> str:
-    """A formula of a rule as LaTeX."""
+    """Return a formula of a rule as LaTeX."""
     return _FIRST_POWER.sub("", latex(node, _LETTERS, FUNCTIONS))
 
 
 @cache
 def _coq(file: str, name: str) -> str:
-    """The text of a definition, or of a theorem with its proof."""
+    """Return the source of a definition, or of a theorem with its proof."""
     text = (bundled_specs() / "proofs" / file).read_text(encoding="utf-8")
     pattern = rf"^(?:Definition {name} :.*?\.$|Theorem {name} :.*?Qed\.$)"
     match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
@@ -151,12 +151,12 @@ _TWO_NORMS = re.compile(r"\\lVert\{\\\|((?:(?!\\\|).)*)\\\|\s*\}\\rVert")
 
 
 def proof_place(proof: Proof) -> str:
-    """The anchor of a proof on the page of proofs."""
+    """Return the anchor of a proof on the page of proofs."""
     return "-".join(["proof", proof.of, proof.variant, *proof.reading.values()])
 
 
 def proof_for(book: ProofBook, claim: str, variant: str, reading: Mapping[str, str]) -> Proof | None:
-    """The proof of a claim's statement, by the claim's id without the paper: the one that fits most choices."""
+    """Return the proof of a claim's statement that fits most choices, or None; the claim's id is without the paper."""
     fitting = [
         proof
         for proof in book.of(claim)
@@ -172,21 +172,21 @@ class ProofLines:
 
     key: str
     book: ProofBook
-    places: Places  # of the claims, seen from the page that shows the lines
+    places: Places  # of the claims, for links on the page that shows the lines
     rules: str = ""  # path of the page of the rules
     proofs: str = ""  # path of the page of proofs; empty if the lines are on it
-    needs: Mapping[int, str] = field(default_factory=dict)  # what a line needs, by its number
+    needs: Mapping[int, str] = field(default_factory=dict)  # side conditions of lines, by line number
 
     def table(self, chain: str) -> str:
-        """The lines of a chain as a table: formulas and reasons."""
+        """Return the lines of a chain as a table of formulas and reasons."""
         parsed = parse_chain(chain)
         rows = [_row("", self.latex(parsed.start), ""), *self._rows(parsed.lines, "")]
         return "\n".join(["| | |", "|---|---|", *rows])
 
     def latex(self, formula: Formula | Compare, own: Mapping[str, Symbol] | None = None) -> str:
-        """Typeset a formula, with a space beside each name of several letters, so that products can be read.
+        """Return a formula as LaTeX, with spaces around names of several letters, so that products are readable.
 
-        ``own``: letters besides those of the paper.
+        ``own`` has letters that are not letters of the paper.
         """
         vocabulary = self.book.vocabulary
         letters = {name: symbol.latex for name, symbol in {**vocabulary.symbols, **(own or {})}.items()}
@@ -196,12 +196,12 @@ class ProofLines:
         return _BEFORE_NAME.sub(r"\\, ", _AFTER_NAME.sub(r"\\, ", text))
 
     def claim(self, claim: str) -> str:
-        """A claim's id, as a link if the report has the claim."""
+        """Return a claim's id, with a link if the report has the claim."""
         key = f"{self.key}:{claim}"
         return md.link(md.code(claim), self.places.target(key)) if key in self.places.pages else md.code(claim)
 
     def link(self, text: str, place: str) -> str:
-        """A link to a place on the page of proofs."""
+        """Return a link to an anchor on the page of proofs."""
         return md.link(text, f"{self.proofs}#{place}")
 
     def _rows(self, lines: tuple[ChainLine, ...], indent: str) -> Iterator[str]:
@@ -235,7 +235,7 @@ class ProofLines:
         return f"{text}{place}"
 
     def _name(self, reason: Reason) -> str:
-        """What a line cites, as a link to it."""
+        """Return the name of the cited rule or statement with a link."""
         name = md.code(reason.name)
         match reason.cited:
             case "claim":
@@ -253,7 +253,7 @@ class ProofLines:
         return "induction hypothesis" if reason.name == HYPOTHESIS else name
 
     def _cited_claim(self, reason: Reason) -> str:
-        """A claim with the variant and the reading that the line cites, and its proof if there is one."""
+        """Return the cited claim with its variant and reading, and a link to its proof if there is one."""
         about: list[str] = [] if reason.variant == "printed" else [reason.variant]
         about += [f"{name} = {choice}" for name, choice in reason.reading]
         proof = proof_for(self.book, reason.name, reason.variant, dict(reason.reading))
@@ -261,7 +261,7 @@ class ProofLines:
         return ", ".join([f"claim {self.claim(reason.name)}", *about])
 
     def _induction(self, reason: Reason) -> str:
-        """The letter of an induction with its first value, and the last one if it ends."""
+        """Return the letter of an induction with its first value, and with its last value if there is one."""
         values = {argument.name: self.latex(argument.value) for argument in reason.arguments}
         last = values.pop("upto", "")
         (start,) = (f"{self.latex(parse(name))} = {value}" for name, value in values.items())

@@ -1,4 +1,4 @@
-"""The summary of a paper: what an implementer must change, what holds, and what is corrected."""
+"""The summary of a paper: changes for implementers, results that hold, and corrected results."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dpverify.report.pages.templates import render
 from dpverify.report.statements import instead_in_line, readings_block
 from dpverify.report.words import reading_words, readings_of, status_label, totals_words, with_status
 
-CHANGES = 10  # rows of what an implementer must change; the others are one click below
+CHANGES = 10  # rows in the table of changes for implementers; the page of claims has all changes
 
-OPENING = 20  # words of what is wrong, at least, where more is recorded
+OPENING = 20  # minimum number of words of a reason that are shown, if it has as many
 _END = re.compile(r"(?<=\.)(?<!al\.)\s+")
 
-PRIVATE = ("dp", "rdp")  # kinds of claims by which somebody chooses the noise
+PRIVATE = ("dp", "rdp")  # kinds of claims that determine the noise
 
 
 def summary(results: Sequence[Result], places: Places, claims: str, *, explain: bool = True) -> str:
-    """The short account of one paper; ``claims`` is the page that lists all its claims.
+    """Return the summary of one paper; ``claims`` is the page that lists all its claims.
 
-    ``explain``: whether it says what the severities mean.
+    ``explain`` adds the meanings of the severities.
     """
     main = [r for r in results if is_result(claim_id(r)) and not r.is_note]
     notes = [r for r in results if r.is_note and r.status != "untested"]
@@ -35,7 +35,7 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
     claims_of = {group[0].claim: group for group in by_claim(results)}
     which = partial(_which, claims_of)
     change = partial(_change, claims=claims_of, places=places)
-    groups_by_text: dict[tuple[str, ...], list[Result]] = {}  # readings of which this page says the same are one row
+    groups_by_text: dict[tuple[str, ...], list[Result]] = {}  # readings with the same texts share a row
     for result in results:
         if result.status == "refuted" and _is_copied(result) and not result.is_note:
             groups_by_text.setdefault((result.claim, result.severity or "", *change(result)), []).append(result)
@@ -74,36 +74,36 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
 
 
 def _severities(results: Iterable[Result]) -> str:
-    """Return the meanings of the severities in a table."""
+    """Return a sentence with the meanings of the severities of some results."""
     severities = {result.severity for result in results}
     meanings = [f"{severity} ({meaning})" for severity, meaning in SEVERITIES.items() if severity in severities]
     return f"Severity: {', '.join(meanings)}.\n\n" if meanings else ""
 
 
 def _is_copied(result: Result) -> bool:
-    """Return whether users may run what a claim states: a line of a box, or a theorem that gives the noise."""
+    """Test whether users may implement a claim: a line of an algorithm box, or a theorem that determines the noise."""
     return (result.kind in PRIVATE and is_result(claim_id(result).removesuffix("-dp"))) or is_box([result])
 
 
 def _rank(result: Result) -> tuple[int, bool]:
-    """What falls, privacy first; then whether noise is chosen by it."""
+    """Return a sort key: the worst severity first, then claims that determine the noise."""
     order = [*SEVERITIES]
     return order.index(result.severity) if result.severity else len(order), result.kind not in PRIVATE
 
 
 def _which(claims: Mapping[str, Sequence[Result]], group: Sequence[Result]) -> str:
-    """The readings of a group in brackets, where the claim has others."""
+    """Return the readings of a group in brackets; empty if the group has all readings of the claim."""
     words = readings_of(group, claims[group[0].claim])
     return f"({md.prose(words)})" if words else ""
 
 
 def _is_repaired(result: Result) -> bool:
-    """Whether the amendment is a correction: not what holds of anything, and not a condition that is the claim."""
+    """Test whether the amendment is a correction: not only a general bound, and not a restatement of the claim."""
     return result.amendment is not None and result.amendment.corrects and not result.amendment.only_restates
 
 
 def _without_repair(result: Result) -> str:
-    """Return the status, and whether a condition is known under which the printed claim holds."""
+    """Return the status, with a remark if a condition is known under which the printed claim holds."""
     restated = result.amendment is not None and result.amendment.only_restates
     condition_text = ", with a condition under which it holds" if restated or result.holds else ""
     return f"{status_label(result.status)}{condition_text}"
@@ -115,13 +115,16 @@ def _repair(result: Result) -> str:
 
 
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
-    """Return the first sentences of the reason, and the place of the corrected statement."""
+    """Return the first sentences of the reason, and a link to the corrected statement."""
     instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
     return [md.explanation(opening(result.reason)), instead]
 
 
 def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:
-    """Where the corrected statement is, or another reading that stands, with its status; "" where there is none."""
+    """Return a link with the regime and the amendment, or else the readings that are not refuted, with their statuses.
+
+    The result is empty if there are none.
+    """
     statements = [
         with_status(statement, instead_in_line(statement))
         for statement in (result.holds, result.amendment)
@@ -133,7 +136,7 @@ def stands_instead(result: Result, group: Sequence[Result], places: Places) -> s
 
 
 def opening(text: str) -> str:
-    """The first sentences of a text, up to its 20th word: the first may say only where a claim holds."""
+    """Return the first sentences of a text up to its 20th word; the first alone may only say where a claim holds."""
     sentences = _END.split(text)
     words = accumulate(len(sentence.split()) for sentence in sentences)
     return " ".join(sentences[: 1 + sum(count < OPENING for count in words)])

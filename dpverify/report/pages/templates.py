@@ -1,4 +1,4 @@
-"""The templates of the pages, ``dpverify/report/templates``, and what they use: words, escapes, tables of evidence."""
+"""Fill in the page templates in ``dpverify/report/templates``, with filters for words, escapes and evidence."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ from dpverify.report.statements import (
 )
 from dpverify.report.words import GENERATED, STATUSES, false_alarm_line, plural
 
-PROVED = ("proved", "proved given")  # statuses that rest on a derivation, as the words for them say
-OPEN = ("undecided", "fails")  # steps that a reader has to see; the others are in the data
+PROVED = ("proved", "proved given")  # statuses that rest on a derivation
+OPEN = ("undecided", "fails")  # statuses of the steps that pages show
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ _STEPS: Mapping[str, Callable[[tuple[int, StepResult]], str]] = {
 
 
 def vacuity(vacuous: Vacuous | None) -> str:
-    """Whether a bound says anything, and from where on."""
+    """Return a sentence on whether a bound is vacuous, and from which parameters on it is not; "" if unknown."""
     if vacuous is None:
         return ""
     verdict = "**vacuous**: it says no more than the trivial bound" if vacuous.value else "not vacuous"
@@ -74,13 +74,13 @@ def vacuity(vacuous: Vacuous | None) -> str:
 
 
 def evidence(source: Result | AmendmentResult) -> str:
-    """What the verdict rests on in a paragraph, and, of a chain that is not complete, the steps that are not.
+    """Return a paragraph with the evidence for the verdict, and the open steps of incomplete derivations.
 
-    Checks that say less than the verdict are left out, unless they could not decide or missed a planted fault.
+    Checks with another status than the verdict are left out, unless they are inconclusive or missed a planted fault.
     """
     chains = derivations(source)
     parts = [plural(len(chains), "derivation")] if chains else []
-    told_above = source.status == "refuted" and counterexamples(source)  # they stand above the evidence
+    told_above = source.status == "refuted" and counterexamples(source)  # the page shows them above the evidence
     for status in STATUSES:
         checks = [check for check in source.checks if check.status == status and (_missed(check) or not _silent(check))]
         checks = [check for check in checks if _missed(check) or status != "refuted" or not told_above]
@@ -89,7 +89,7 @@ def evidence(source: Result | AmendmentResult) -> str:
         ]
         parts += [f"{status} by {', '.join(descriptions)}"] if descriptions else []
     parts += [f"slack {slack}"] if (slack := show_slack(source.slack)) and not told_above else []
-    proven = source.status in PROVED  # then the certificate has the steps that our engine leaves open
+    proven = source.status in PROVED  # then the certificate proves the steps that our engine leaves open
     broken = [
         f"Open in {md.code(chain.name)}{'' if chain.whose == 'ours' else ', the chain of the paper'}:\n\n{steps}"
         for chain in chains
@@ -97,12 +97,12 @@ def evidence(source: Result | AmendmentResult) -> str:
         and (steps := _table(_STEPS, [step for step in enumerate(chain.steps) if step[1].status in OPEN]))
     ]
     if parts == ["1 derivation"] and proven and not broken:
-        return ""  # which is what the status says
+        return ""  # the status already says so
     return "\n\n".join([f"Evidence: {'; '.join(parts)}.", *broken]) if parts else ""
 
 
 def _silent(check: CheckResult) -> bool:
-    """Whether a check is its derivation, which is counted already."""
+    """Test whether a check is a proof by its derivation, which is already counted."""
     return check.derivation is not None and check.status in PROVED
 
 
@@ -111,7 +111,7 @@ def _missed(check: CheckResult) -> list[str]:
 
 
 def _check(check: CheckResult) -> str:
-    """A check in a few words; of a simulation that found nothing also what it would have seen."""
+    """Return a check in a few words; for a simulation without a violation also the smallest detectable fault."""
     chance = check.alpha and check.status != "refuted"
     facts = [
         f"n={show_count(check.n)}" if check.n and check.status != "refuted" and check.method != "derivation" else "",
@@ -126,7 +126,7 @@ def _check(check: CheckResult) -> str:
 
 
 def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str:
-    """A table with a row for each item, without the columns in which no row has anything to say."""
+    """Return a table with a row for each item, without empty columns."""
     rows = [[show_one(item) for show_one in columns.values()] for item in items]
     filled_columns = [name for name, cells in zip(columns, zip(*rows, strict=True), strict=False) if any(cells)]
     return md.table(
@@ -142,7 +142,7 @@ _PROVED_WORD = re.compile(rf"{words.MARKS['proved']} proved\b|{words.MARKS['prov
 
 
 def linked(text: str, proofs: ProofTarget | None, result: Result, variant: Variant) -> str:
-    """A text whose status word, if a proof shows it, links to the proof of a statement of the result's claim."""
+    """Return a text in which "proved" or "proved given" links to the proof of the statement, if there is one."""
     match = _PROVED_WORD.search(text)
     target = proofs(result, variant) if proofs is not None and match else ""
     return text.replace(match[0], md.link(match[0], target), 1) if match and target else text
@@ -185,7 +185,7 @@ _GAP = re.compile(r"\n{3,}")
 
 @cache
 def environment() -> ImmutableSandboxedEnvironment:
-    """What fills in templates: strictly, and as markdown, so that nothing is escaped but by the filters."""
+    """Return the jinja2 environment: undefined names are errors, and only the filters escape text."""
     jinja = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(Path(__file__).parents[1] / "templates"),
         undefined=StrictUndefined,
@@ -201,7 +201,7 @@ def environment() -> ImmutableSandboxedEnvironment:
 
 
 def render(name: str, **values: object) -> str:
-    """A template, filled in: blocks with one empty line between them, and a newline at the end."""
+    """Return a filled-in template, with at most one empty line between blocks and a newline at the end."""
     return _GAP.sub("\n\n", environment().get_template(f"{name}.md.j2").render(values)).strip("\n") + "\n"
 
 
@@ -214,10 +214,10 @@ def claim_section(
     letters: Container[str] = (),
     proofs: ProofTarget | None = None,
 ) -> str:
-    """The section of a claim from its results, one per reading.
+    """Return the section of a claim from its results, one per reading.
 
-    ``drawn``: figures that the page has above it; ``quoted``: the claim above it that has the same quotation, if any;
-    ``letters``: the domains of letters that the page has above it; ``proofs``: where proofs are.
+    ``drawn`` has the figures and ``letters`` the domains of letters that the page shows above the section. ``quoted``
+    is an earlier claim on the page with the same quotation, if any. ``proofs`` returns links to proofs.
     """
     values = {"results": results, "budget": budget, "figures": figures, "shown": drawn, "quoted": quoted}
     return render("claim", **values, letters=letters, proofs=proofs)

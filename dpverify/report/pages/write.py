@@ -1,8 +1,8 @@
-"""The folder ``reports/``: data in, pages and figures out, and the check that they still belong together.
+"""Write the folder ``reports/``: pages and figures from data, and the check that they agree with the data.
 
-Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``, which may show figures of others
-where the folder has them. Files of others are left alone. The first page, ``README.md``, has every claim of every paper
-with its verdict.
+Pages and figures are pure functions of ``data/<paper>.json`` and ``chapters.toml``. Chapters may also show other
+figures in the folder. Files that dpverify did not write are not changed. The first page, ``README.md``, summarizes the
+verdicts of all papers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ OVERVIEW = "overview.svg"  # the figure of all verdicts, in ``figures/``
 
 
 def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
-    """The first page."""
+    """Return the first page."""
     return render(
         "index",
         caption=overview.caption(totals(runs)),
@@ -61,13 +61,13 @@ def _paper(key: str, run: Run) -> dict[str, object]:
 
 
 def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
-    """Paper key to the number of distinct claims of each outcome, without our notes and our own tools."""
+    """Return the number of distinct claims with each outcome by paper key, without our notes and our tools."""
     papers = of_papers(runs).items()
     return {key: outcomes(result for result in run.results if not result.is_note) for key, run in papers}
 
 
 def _totals(runs: Mapping[str, Run]) -> str:
-    """Return a table with a column for each paper, and one for the total. The worst outcome is last."""
+    """Return a table with a column for each paper and a column for the total. The worst outcome is last."""
     counts = totals(runs)
     numbers = {"claims": [sum(count.values()) for count in counts.values()]}
     numbers |= {outcome_label(outcome): [count[outcome] for count in counts.values()] for outcome in OUTCOMES}
@@ -85,7 +85,7 @@ SCHEMA = 1  # the version of the JSON that this code reads
 
 
 def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
-    """Read the recorded runs of a folder, by file name. Data of other pages are left out."""
+    """Read the recorded runs of a folder, by file name, without ``besides`` and the data of other pages."""
     finish(folder)
     paths = sorted((folder / "data").glob("*.json"))
     run_files = [path for path in paths if path.stem not in OTHER_PAGES and path.stem not in besides]
@@ -93,18 +93,18 @@ def read_runs(folder: Path, besides: Container[str] = ()) -> dict[str, Run]:
 
 
 def other_pages(folder: Path) -> list[str]:
-    """Names of the pages made of other data than verdicts whose data the folder holds."""
+    """Return the names of the pages that are not made from verdicts and whose data are in the folder."""
     return [name for name in OTHER_PAGES if (folder / "data" / f"{name}.json").is_file()]
 
 
 def drawn_elsewhere(folder: Path) -> frozenset[str]:
-    """Files of the figures of those pages, without their folder."""
+    """Return the names of the figure files of these other pages, without their folder."""
     pages = other_pages(folder)
     return frozenset(path.name for page in pages for path in folder.glob(f"figures/{FIGURES[page]}*.svg"))
 
 
 def decode_run(name: str, content: bytes) -> Run:
-    """Decode a run; ``name`` is that of its file, for the ReportError that damage raises."""
+    """Decode a run; raise a ReportError with the file's ``name`` if the content is damaged."""
     try:
         run = decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -120,10 +120,10 @@ def write_report(
     papers: Papers | None = None,
     elsewhere: Mapping[Path, bytes] | None = None,
 ) -> list[str]:
-    """Record runs, no paper in two of them, and write the report; returns the files that changed, sorted.
+    """Record runs of different papers and write the report; return the changed files, sorted.
 
-    ``papers``: the specs that were judged, for the chapters; of a paper that is not among them, the bundled ones.
-    ``elsewhere``: files outside the folder that are written with it or not at all, by their absolute paths.
+    ``papers`` has the judged specs, whose chapters are shown. For other papers the bundled specs are used.
+    ``elsewhere`` has files outside the folder, by absolute path, which are written if and only if the report is.
     """
     new = by_paper(runs)
     pages = render_report(
@@ -131,22 +131,22 @@ def write_report(
     )
     data = {f"data/{key}.json": encode(run) for key, run in new.items()}
     for name, content in data.items():
-        decode_run(name, content)  # what cannot be read back, such as a NaN that is no string, is not recorded
+        decode_run(name, content)  # refuse data that cannot be read back, such as a NaN that is not a string
     return update(directory, {**data, **pages}, elsewhere=elsewhere)
 
 
 def regenerate(directory: Path, papers: Papers | None = None) -> list[str]:
-    """Write everything but the data from the data. Return the changed and deleted files, sorted.
+    """Write all pages and figures from the data; return the changed and deleted files, sorted.
 
-    ``papers``: specs, for the chapters; of a paper that is not among them, the bundled ones.
+    ``papers`` has the specs whose chapters are shown. For other papers the bundled specs are used.
     """
     return update(directory, _rendered(directory, papers))
 
 
 def check(directory: Path, papers: Papers | None = None) -> list[str]:
-    """Compare the folder with its data. Return the files that differ, are missing, or belong to no data.
+    """Compare the folder with its data; return the files that differ, are missing, or have no data.
 
-    ``papers``: as for ``regenerate``.
+    ``papers`` is the same as for ``regenerate``.
     """
     return sorted(outdated(directory, _rendered(directory, papers)))
 
@@ -158,9 +158,9 @@ def _rendered(directory: Path, papers: Papers | None) -> dict[str, bytes]:
 def render_report(
     runs: Mapping[str, Run], papers: Papers | None = None, other_pages: Sequence[str] = (), drawn: Collection[str] = ()
 ) -> dict[str, bytes]:
-    """Return every file of the report but the data, as a map from path to content.
+    """Return all files of the report except the data, as a map from path to content.
 
-    ``other_pages`` and ``drawn``: pages and files of figures that the folder has of other data than verdicts.
+    ``other_pages`` and ``drawn`` are the pages and figure files in the folder that are not made from verdicts.
     """
     ordered = papers_first(runs)
     papers_by_key = papers or {}
@@ -189,7 +189,7 @@ def _bundled() -> Papers:
 
 
 def _read(directory: Path, besides: Container[str] = ()) -> dict[str, Run]:
-    """The recorded runs by paper, without the papers in ``besides``."""
+    """Return the recorded runs by paper, without the papers in ``besides``."""
     runs = read_runs(directory, besides)
     for stem, run in runs.items():
         if any(key != stem for key in by_paper([run])):

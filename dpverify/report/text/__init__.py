@@ -1,1 +1,1 @@
-"""Formulas and quotes as plain text for a terminal: no TeX, and no operators of a programming language."""
+"""Formulas and quotes as plain text for a terminal, without TeX and without operators of a programming language."""

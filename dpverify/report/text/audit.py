@@ -1,4 +1,4 @@
-"""What ``dpverify audit`` tells a person about its result."""
+"""The text that ``dpverify audit`` prints about its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def lines(result: AuditResult) -> list[str]:
-    """Say what an audit found, for a person."""
+    """Return the lines that describe the result of an audit."""
     sure = f"{100.0 * result.confidence:.6g}% confidence"
     bound = f"epsilon >= {result.epsilon:.4g} at delta {result.bound.delta:.6g}, {sure}"
     if result.bound.mu is not None:
@@ -62,7 +62,7 @@ def _verdict(result: AuditResult) -> list[str]:
 
 
 def coverage_lines(coverage: AuditorCoverage) -> list[str]:
-    """Say how often an auditor was wrong and what it showed, a law a line."""
+    """Return the error counts and the bounds of an auditor, one line for each law, and a conclusion."""
     width = max(len(law.law) for law in coverage.laws)
     rows = [f"{'law':{width}}  epsilon  bound  wrong  refuted at half"]
     for law in coverage.laws:

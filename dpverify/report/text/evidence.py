@@ -1,4 +1,4 @@
-"""Evidence for a claim, reading by reading: its pinned verdict, then what the recorded run says. Shared lines once."""
+"""The evidence for each reading of a claim: its recorded verdict, or the results of a stored run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dpverify.report.words import (
 
 
 def pinned_results(spec: ClaimSpec) -> list[Result]:
-    """Return one result per choice of readings, with what our verdict says of it and without evidence."""
+    """Return one result per choice of readings, filled from our recorded verdict and without evidence."""
     return [_result(spec, reading) for reading in spec.readings()]
 
 
@@ -80,7 +80,7 @@ def _beside(
 
 
 def evidence_lines(results: Sequence[Result], *, recorded: bool) -> Iterator[tuple[str, list[str]]]:
-    """Return a title and the lines of each reading; lines that an earlier reading has are counted only."""
+    """Yield a title and the lines of each reading. Lines that an earlier reading has are only counted."""
     earlier_lines: set[str] = set()
     for result in results:
         reading = reading_words(result.reading)
@@ -135,7 +135,7 @@ def _derived(result: Result) -> Iterator[str]:
 
 
 def _check(check: CheckResult, variant: str, display: Sequence[Line]) -> str:
-    """Return a check as short sentences, each with its label."""
+    """Return a check as short labelled sentences."""
     counted = check.message.startswith(f"{check.n} points")
     facts = [
         f"n = {show_count(check.n)}" if check.n and not counted else "",
@@ -157,7 +157,7 @@ def _check(check: CheckResult, variant: str, display: Sequence[Line]) -> str:
 
 
 def _region(region: str, display: Sequence[Line]) -> str:
-    """Return where a check looked, without the domains and conditions of its statement, which stand above."""
+    """Return the region of a check without the domains and conditions of its statement, which are shown above."""
     domains = {line.text.replace(" ", ": ", 1) for line in display if line.word == "where"}
     conditions = {line.text for line in display if line.word == "if"}
     parts = region.split("; ") if region else []

@@ -1,6 +1,6 @@
-"""Formulas and statements as plain text: ``z/(2*sigma**2)`` is z/(2·σ²).
+"""Formulas and statements as plain text: ``z/(2*sigma**2)`` becomes z/(2·σ²).
 
-A statement is its formula with its definitions, its conditions and the domains of its letters.
+A statement consists of its formula, its definitions, its conditions and the domains of its letters.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def formula_text(text: str) -> str:
 
 
 def _write(node: Node) -> tuple[str, int]:
-    """Return the text of a node and how tightly it binds."""
+    """Return the text of a node and its precedence."""
     match node:
         case Num(value):
             decimal = decimal_text(value)
@@ -153,7 +153,7 @@ def _call(name: str, args: list[str]) -> tuple[str, int]:
 
 
 def letter_text(name: str) -> str:
-    """Return the name of a symbol as plain text: ``gamma_0`` is γ₀."""
+    """Return the name of a symbol as plain text: ``gamma_0`` becomes γ₀."""
     match = _NAME.fullmatch(name)
     if match is None:
         return name
@@ -177,7 +177,7 @@ _SIGN = re.compile("|".join(re.escape(sign) for sign in sorted(_SIGNS, key=len, 
 
 
 def prose_text(text: str) -> str:
-    """Return prose with ASCII mathematics in it as plain text: ``alpha >= 1/N`` is α ≥ 1/N."""
+    """Return prose that contains ASCII mathematics as plain text: ``alpha >= 1/N`` becomes α ≥ 1/N."""
     text = _ROOT.sub(r"√\1", text)
     text = _SIGN.sub(lambda sign: _SIGNS[sign[0]], text)
     text = _GREEK_WORD.sub(lambda word: GREEK[word[0]], text)
@@ -190,7 +190,7 @@ _BOUND = re.compile(r"(?P<letter>\w+)(?P<bound> (?:>=|>|<=|<) -?\d+)")
 
 
 def statement_text(lines: Sequence[Line]) -> Iterator[str]:
-    """Return a whole statement: the formula first, the letters last; not the reading."""
+    """Yield the lines of a statement without its reading: the formula first, the letters last."""
     yield from formula_lines(lines)
     if assumptions := [prose_text(line.text) for line in lines if line.word == "assuming"]:
         yield f"assuming {', '.join(assumptions)}"
@@ -206,7 +206,7 @@ def statement_text(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def formula_lines(lines: Iterable[Line]) -> Iterator[str]:
-    """Return the formula or the words of a statement, then its definitions, then its conditions in one line."""
+    """Yield the formula or the words of a statement, its definitions, and its conditions in one line."""
     all_lines = list(lines)
     for line in all_lines:
         if line.word == "in words:":
@@ -218,7 +218,7 @@ def formula_lines(lines: Iterable[Line]) -> Iterator[str]:
 
 
 def domains_text(domains: Iterable[str]) -> str:
-    """Return where letters live, those of one kind and one bound together: ``integer N, T ≥ 1; real σ > 0``."""
+    """Return the domains of letters, grouped by kind and bound: ``integer N, T ≥ 1; real σ > 0``."""
     kinds: dict[str, dict[str, list[str]]] = {}
     for domain in domains:
         head, *bounds = domain.split(", ")

@@ -1,4 +1,4 @@
-"""Paragraphs of a terminal's width: wrapped between words, cut after a number of lines."""
+"""Paragraphs for a terminal, wrapped between words and cut after a number of lines."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _GAP = re.compile(" {2,}")
 
 @dataclass(frozen=True)
 class StyledLine:
-    """A line of output, with the style of rich that it is shown in."""
+    """A line of output with its style, in the syntax of the library ``rich``."""
 
     text: str
     style: str = ""
 
 
 def wrapped(text: str, width: int, *, first: str | None = None, indent: str = "") -> list[str]:
-    """Wrap a text between words; a word that is longer than a line is broken."""
+    """Wrap a text between words. A word that is longer than a line is broken."""
     lines = textwrap.wrap(
         text,
         max(width, 20),
@@ -36,15 +36,15 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
 
 
 def terminal_width() -> int:
-    """Columns of the terminal, or what COLUMNS says; a pipe or a file gets whole lines."""
+    """Return the width of the terminal or the value of COLUMNS; lines for a pipe or a file are not wrapped."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else ENDLESS
 
 
 def prose_wrapped(text: str) -> str:
     """Wrap the lines of an output at the width of the terminal.
 
-    A line with one gap of two or more blanks inside is a label with its text, which keeps its place. A line with more
-    gaps is the row of a table and stays whole.
+    A line with one gap of two or more blanks is a label with a text, and the text is wrapped at its column. A line with
+    several gaps is the row of a table and is not wrapped.
     """
     width = terminal_width()
     lines: list[str] = []
@@ -59,7 +59,7 @@ def prose_wrapped(text: str) -> str:
 
 
 def cut(lines: list[str], line_limit: int, width: int) -> list[str]:
-    """Return at most so many lines; the last one says where more is left out."""
+    """Return at most ``line_limit`` lines; if lines are left out, the last one ends with an ellipsis."""
     if len(lines) <= line_limit:
         return lines
     last = lines[line_limit - 1]
@@ -71,7 +71,7 @@ def cut(lines: list[str], line_limit: int, width: int) -> list[str]:
 def fitted(
     paragraphs: Iterable[str], width: int, line_limit: int, *, first: str | None = None, indent: str = ""
 ) -> list[str]:
-    """Wrap paragraphs with one hanging indent, at most so many lines of them all; ``first`` begins the first line."""
+    """Wrap paragraphs with a hanging indent into at most ``line_limit`` lines; ``first`` begins the first line."""
     lines: list[str] = []
     for text in filter(None, paragraphs):
         lines += wrapped(text, width, first=indent if lines else first, indent=indent)

@@ -1,4 +1,4 @@
-"""The table that all commands print, without a frame, and replacements for letters that a terminal lacks."""
+"""Tables without a frame, for all commands, and replacements for letters that a terminal cannot show."""
 
 from __future__ import annotations
 
@@ -67,21 +67,21 @@ _FROM_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 
 
 def in_ascii(text: str) -> str:
-    """Return plain text in ASCII letters; a letter that has no name in ASCII becomes a question mark."""
+    """Return plain text in ASCII; a letter without a replacement becomes a question mark."""
     text = text.replace("log₂", "log2")
     text = _RAISED.sub(lambda digits: f"^{digits[0].translate(_FROM_RAISED)}", text)
     text = _LOWERED.sub(lambda digits: f"_{digits[0].translate(_FROM_LOWERED)}", text)
     return text.translate(_LETTERS).encode("ascii", "replace").decode()
 
 
-LONGEST_WORD = 26  # at 80 columns, a column is kept wide enough for every word up to this length
-BETWEEN = 3  # letters between two columns
+LONGEST_WORD = 26  # at 80 columns, columns are wide enough for words up to this length
+BETWEEN = 3  # characters between two columns
 
 Cell = str | Text
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], console: Console, right: Sequence[str] = ()) -> Table:
-    """Return a table; columns that are empty throughout are left out. ``right``: names of columns of numbers."""
+    """Return a table without its empty columns. ``right`` has the names of right-aligned columns."""
     unicode = console.encoding.lower().startswith("utf")
     cells = [[cell if isinstance(cell, Text) else Text(cell) for cell in row] for row in rows]
     cells = cells if unicode else [[Text(in_ascii(cell.plain), style=cell.style) for cell in row] for row in cells]
@@ -99,7 +99,10 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], console: Conso
 
 
 def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return a width for each column: the longest words fit, and what is left goes to the narrowest that lack some."""
+    """Return the widths of the columns.
+
+    Columns fit their longest words if there is room. The remaining width goes to the narrowest columns that need more.
+    """
     natural = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
     words = [max((len(word) for text in texts for word in text.split()), default=1) for texts in columns]
     widths = [min(longest, longest_word(room)) for longest in words]
@@ -113,12 +116,12 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
 
 
 def longest_word(room: int) -> int:
-    """Return the length up to which a word is kept whole in a table of a width."""
+    """Return the length up to which words are not broken in a table of width ``room``."""
     return max(LONGEST_WORD, room // 3)
 
 
 def name_cell(name: str, room: int = 80) -> str:
-    """Return a claim, broken after a hyphen if it is long for a table of width ``room``; its reading is below it."""
+    """Return a claim with its reading below it. A claim too long for a table of width ``room`` breaks after hyphens."""
     claim, _, reading = name.partition("[")
     lines = [""]
     for part in re.findall(r"[^-]+-?", claim):

@@ -1,4 +1,4 @@
-r"""TeX as plain text: ``$\frac{z}{2\sigma^2}$`` is z/(2σ²). Text outside of formulas is left as it is."""
+r"""TeX as plain text: ``$\frac{z}{2\sigma^2}$`` becomes z/(2σ²)."""
 
 from __future__ import annotations
 
@@ -104,21 +104,21 @@ _ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "widetilde"
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.)|$)", re.DOTALL)
 _SYMBOL = re.compile(r"\d+|√?\w[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ₀₁₂₃₄₅₆₇₈₉]*|‖[^‖]*‖")
 _SUM = re.compile(r"[-+=≤≥<>,;]")
-_APART = "\x00"  # a space, where a letter or a bracket is beside it
+_APART = "\x00"  # becomes a space between letters or brackets, and is removed elsewhere
 _BESIDE_LETTERS = re.compile(rf"(?<=[\w)\]]){_APART}+(?=[\w(√Σ‖])")
 _SPACE_INSIDE = re.compile(r"(?<=[⌊⌈(⟨]) +| +(?=[⌋⌉)⟩,.;:])")
 _BLACKBOARD = {"R": "ℝ", "N": "ℕ", "Z": "ℤ"}
 
 
 class _TexReader:
-    """A reader of TeX from left to right."""
+    """Reads TeX from left to right."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.place = 0
 
     def until(self, stop: str) -> str:
-        """Return the plain text up to a closing letter, or to the end where it does not come."""
+        """Return the plain text up to the character ``stop``, or up to the end if it does not occur."""
         parts: list[str] = []
         while self.place < len(self.text):
             if stop and self.text[self.place] == stop:
@@ -128,7 +128,7 @@ class _TexReader:
         return _BESIDE_LETTERS.sub(" ", "".join(parts)).replace(_APART, "")
 
     def argument(self) -> str:
-        """Return the next group, command or letter, which a command or a script applies to."""
+        """Return the next group, command or letter: the argument of a command or a script."""
         while self.place < len(self.text) and self.text[self.place] == " ":
             self.place += 1
         return self.item().strip() if self.place < len(self.text) else ""
@@ -177,12 +177,12 @@ class _TexReader:
         return GREEK.get(name) or _SIGNS.get(name, self._word(name))
 
     def _skip_dot(self) -> None:
-        r"""Leave out the dot of ``\left.``, which shows nothing."""
+        r"""Skip the dot of ``\left.``, which is invisible."""
         if self.text[self.place : self.place + 1] == ".":
             self.place += 1
 
     def _word(self, name: str) -> str:
-        """Return the name of a function, apart from letters beside it."""
+        """Return the name of a function, separated from neighbouring letters."""
         following = self.text[self.place : self.place + 1]
         if name not in _WORDS:
             return name
@@ -196,13 +196,13 @@ def _script(text: str, sign: str, letters: dict[int, int], plain: str) -> str:
 
 
 def _numerator(text: str) -> str:
-    """Return the text in brackets where it is a sum."""
+    """Return the text, in brackets if it is a sum."""
     outside = re.sub(r"\([^()]*\)", "", re.sub(r"\([^()]*\)", "", text))
     return f"({text})" if _SUM.search(outside) else text
 
 
 def _factor(text: str) -> str:
-    """Return the text in brackets where it is more than one symbol."""
+    """Return the text, in brackets if it is more than one symbol."""
     return text if _SYMBOL.fullmatch(text) or _is_bracketed(text) else f"({text})"
 
 
@@ -216,7 +216,7 @@ def _is_bracketed(text: str) -> bool:
 
 
 def tex_text(text: str) -> str:
-    """Return a quote of a paper as plain text: without TeX, displayed formulas on lines of their own."""
+    """Return a quote of a paper as plain text without TeX, with displayed formulas on separate lines."""
     text = text.replace("**", "").replace("<sub>", "_{").replace("<sup>", "^{")
     text = re.sub(r"</su[bp]>", "}", text)
     plain_text = _SPACE_INSIDE.sub("", _TexReader(text.replace("$$", "\n")).until(""))
