@@ -122,7 +122,7 @@ class NetworkRun(Record, frozen=True, kw_only=True):
         return self.path[-1][2]
 
     def reached(self, level: float) -> float:
-        """Return the interpolated iteration at which the test error reaches ``level``; the last one if it never does."""
+        """Return the interpolated iteration at which the test error reaches ``level``, or else the last iteration."""
         before = self.path[0]
         for look in self.path:
             if look[2] <= level:
