@@ -91,7 +91,7 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
 
 
 def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
-    """Yield the section on the run time of Algorithm 4, printed and streaming, which the paper leaves to future work."""
+    """Yield the section on the run time of Algorithm 4, printed or streaming, left to future work by the paper."""
     if FRONT not in figures:
         return
     front_sweeps = sweeps(bench, FRONT)
