@@ -80,8 +80,8 @@ def audit(
     Parameters
     ----------
     mechanism
-        module:function or file.py:function; an algorithm of your own, as file.py:NAME; or one of our kernels on their
-        worst cases: dp-nsgd, sr-nsgd, dp-srm, dpageem.
+        module:function or file.py:function; your own algorithm, as file.py:NAME; or a bundled algorithm, which is
+        audited on its worst case: dp-nsgd, sr-nsgd, dp-srm, dpageem.
     auditor
         module:function or file.py:function of auditor(first, second, epsilon, delta, confidence, seed). first and
         second are arrays (n, d) of outputs on two data sets. It returns a lower bound of epsilon, or whether it refutes
@@ -91,7 +91,7 @@ def audit(
         datasets in the module of the mechanism, or ten zeros against nine zeros and a 1.
     epsilon
         The claimed epsilon. The answer is then "refuted" or "not refuted at this power", never "private". Default:
-        no claim; for kernels, the epsilon that the accountant certifies.
+        no claim; for bundled algorithms, the epsilon that the accountant certifies.
     delta
         The delta at which epsilon is bounded. Default: 1e-5; with --auditor 0.01.
     n
@@ -102,7 +102,7 @@ def audit(
         Confidence of the lower bound.
     law
         Assumption about the outputs. gaussian: they are Gaussian with a common covariance; any: none. Default: any; for
-        kernels gaussian.
+        bundled algorithms gaussian.
     score
         module:function that maps outputs to scores, large where the second data set is likely. Default: learned
         scores.
@@ -121,7 +121,8 @@ def audit(
         Time limit in seconds for one call of your code or, with --cluster, for a block of calls. Your code runs in a
         separate process, which is killed after that time. 0 runs it in this process without a limit, for a debugger.
     report
-        Folder of a report. The result is added to its page peers.md, with --auditor to auditors.md. Not for kernels.
+        Folder of a report. The result is added to its page peers.md, with --auditor to auditors.md. Not for bundled
+        algorithms.
     """
     check_json(json)
     if (mechanism is None) == (auditor is None):

@@ -55,7 +55,7 @@ def compare(
     Parameters
     ----------
     experiment
-        Repeat a table or figure of a paper, with its methods and settings, at the printed and at the necessary
+        Repeat a table or figure of a paper, with its methods and settings, with the printed and with the needed
         noise. Takes --data, --test-data, --n, --seeds, --seed and --budget. section-6-2 and the figures train
         networks (extra torch) and take --epochs.
     epsilon
@@ -95,7 +95,7 @@ def compare(
     seed
         First seed.
     budget
-        How much is tuned and repeated; smoke tunes nothing.
+        Amount of work; smoke tunes nothing.
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     figure

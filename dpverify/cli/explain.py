@@ -215,7 +215,7 @@ def conditions(
 
 
 def _lines(judged: JudgedConditions) -> Iterator[str]:
-    """Yield a block for each claim with conditions that it does not state, and a line of counts."""
+    """Yield lines for each claim whose used claims have conditions that it does not state, and a line of counts."""
     compared = [condition for condition in judged.conditions if condition.finding != "other letters"]
     for claim, of_claim in groupby(compared, key=lambda condition: condition.claim):
         yield claim

@@ -44,7 +44,8 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     suggest
-        Suggest the next line: the printed side if a search reaches it from the last line, otherwise what rules give.
+        Suggest next lines: the right side of the claim if a search derives it from the last line, otherwise lines that
+        follow by a rule.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.specs import several_claims

@@ -37,7 +37,7 @@ class Statistic:
     size: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Raise ValueError if a field is out of range."""
         for name in ("sensitivity", "deviation"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
@@ -152,7 +152,7 @@ class Promise:
     participation: Participation | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Raise ValueError if a field is out of range."""
         for name in ("sigma", "clip", "divisor"):
             if not 0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
@@ -167,7 +167,7 @@ class Promise:
         self._check_steps()
 
     def _check_steps(self) -> None:
-        """Refuse what does not fit the number of steps."""
+        """Raise ValueError if a field does not fit the number of steps."""
         schedule = self.clip_schedule
         if schedule is not None and (
             len(schedule) != self.steps or not all(0 < length < np.inf for length in schedule)

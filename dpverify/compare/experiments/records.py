@@ -35,7 +35,7 @@ class ClaimedOrder(Record, frozen=True, kw_only=True):
     column: str
     method: str = ""  # empty for the paper's method
     other: str
-    difference: MeanInterval  # corrected for all orderings on this data set
+    difference: MeanInterval  # its level is corrected for all orderings on this data set
     seen: Judged
 
 
