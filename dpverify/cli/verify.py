@@ -118,7 +118,7 @@ def verify(
         DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
     timeout
         Time limit in seconds for one call of a check: its import, its plan, one block, or the combination of its
-        blocks. After that time its process is killed, and the check is inconclusive. A check that is not imported in
+        blocks. After that time its process is ended, and the check is inconclusive. A check that is not imported in
         time is bad input. 0: no limit. Default: 600 if checks come from another package, otherwise no limit.
     verbose
         List every verdict with its reason. Default: only if there are at most 12.

@@ -195,7 +195,7 @@ class Promise:
             Largest norm that one example's gradient keeps, above 0; the event does not contain it.
         examples : int, optional
             Size of the data set; by default the smallest size of at least 64 with an integer expected batch size.
-        **more
+        **fields
             The other fields, such as ``divisor``.
 
         Raises

@@ -106,8 +106,8 @@ def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Genera
 def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, runs: int) -> list[ConformanceTest]:
     """Test whether the second epoch is independent of the first one.
 
-    Count how often an example is in the same batch of the next epoch, and how often it shares its batch with the same
-    example again. Return no tests if two epochs are too long to draw, or if ``batches`` ends earlier.
+    Count how often an example has the same batch number in the next epoch, and how often it shares its batch with the
+    same example again. Return no tests if two epochs are too long to draw, or if ``batches`` ends earlier.
     """
     n = promise.examples
     b = promise.batch

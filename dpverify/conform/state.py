@@ -131,7 +131,7 @@ def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
     """Return a text about the faults that the test detects and the probability of missing one.
 
     In the cases whose gradients are not clipped, an example of random normal numbers of deviation ``length * clip /
-    sqrt(d)`` is replaced. If later releases change by the component of the replacement along one direction, divided by
+    sqrt(d)`` is replaced. If later releases change by the component of the difference along one direction, divided by
     the divisor, this change is normal with some mean. So it is below a tolerance with probability at most DENSITY times
     the tolerance over its deviation. The cases are independent.
     """

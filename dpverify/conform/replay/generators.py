@@ -84,7 +84,7 @@ def global_generators() -> list[GlobalGenerator]:
     torch = sys.modules.get("torch")
     if torch is not None:
         generators.append(_of_torch(torch))
-        if torch.cuda.is_initialized():  # no generators exist before
+        if torch.cuda.is_initialized():  # before, there are no generators
             generators.append(_of_cuda(torch))
     return generators
 

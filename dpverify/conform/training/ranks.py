@@ -147,7 +147,7 @@ class RankedRuns:
         return ForeignError(f"{NAME} on rank {rank}", how)
 
     def _cause(self, rank: int, error: ForeignError) -> ForeignError:
-        """Return the error of ``rank``, unless another rank has ended: then return that, since it caused the error."""
+        """Return the error of ``rank`` or, if another rank has ended and thus caused it, the error that it ended."""
         other_ranks = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
         ended = wait([*other_ranks], GRACE) if self._processes[rank].is_alive() else []
         return self._ended(min(other_ranks[sentinel] for sentinel in ended)) if ended else error
