@@ -1,1 +1,1 @@
-"""Benchmarks: every figure a ratio to something measured in the same process, in turns, with its interval."""
+"""Benchmarks: times are ratios to a reference that is measured alternately in the same process, with intervals."""

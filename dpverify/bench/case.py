@@ -1,6 +1,7 @@
-"""What is measured: a case has forms, one the limit that the others are divided by; groups of cases, a module each.
+"""Benchmark cases. A case times several forms of the same work and divides by the time of one form, the limit.
 
-Nothing heavy is imported: a process that measures sets its threads before it loads numpy.
+Each module of ``dpverify.bench.cases`` defines a group of cases. This module imports nothing heavy, because a measuring
+process must set its number of threads before it loads numpy.
 """
 
 from __future__ import annotations
@@ -15,86 +16,86 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Clock = Literal["thread", "process", "wall"]  # processor time of this thread, of this process, or the time that passes
+Clock = Literal["thread", "process", "wall"]  # processor time of this thread or process, or wall time
 
-Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]  # what a target is about
+Kind = Literal["ratio", "seconds", "exponent", "memory", "memory-exponent"]  # quantity that a target bounds
 
-Form: TypeAlias = Callable[[], object]  # does the work once; what it returns is dropped, but for a Usage
+Form: TypeAlias = Callable[[], object]  # does the work once; the result is ignored unless it is a Usage
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a form that runs other processes says of them."""
+    """Resources used by the child processes of a form."""
 
-    peak: int = 0  # most memory that one of them held at a time, in bytes; 0 where nothing is known
-    seconds: float | None = None  # what counts as the time of the call, where that is not how long it took
-    core_seconds: float = 0.0  # seconds of cores that they used
+    peak: int = 0  # peak memory of the largest process in bytes; 0 if unknown
+    seconds: float | None = None  # time of the call, if not the measured duration
+    core_seconds: float = 0.0  # processor time of the processes
 
 
 @dataclass(frozen=True)
 class Missing:
-    """Stands for a form that cannot be measured here: the row then says why."""
+    """Placeholder for a form that cannot be measured here, with the reason."""
 
     why: str  # such as "opacus is not installed"
 
 
-Forms: TypeAlias = Mapping[str, Form | Missing]  # the forms of a case by name
+Forms: TypeAlias = Mapping[str, Form | Missing]  # form name -> form
 
 
 @dataclass(frozen=True)
 class Target:
-    """A number that a case must reach."""
+    """A bound that a form of a case must satisfy."""
 
-    form: str  # the form that must reach it
-    at_most: float | None = None  # the bound; one of the two
+    form: str  # the form that must satisfy the bound
+    at_most: float | None = None  # exactly one of at_most and at_least is set
     at_least: float | None = None
-    # ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds of one item (a call has ``work`` of
-    # them). ``exponent``: of the seconds of a sweep in its size. ``memory``: bytes that a call adds at its peak.
-    # ``memory-exponent``: of those bytes in the size of a sweep.
+    # ``ratio``: seconds of ``form`` over seconds of ``to``. ``seconds``: seconds per item (a call has ``work`` items).
+    # ``exponent``: growth of the seconds with the size of a sweep. ``memory``: bytes that a call adds at its peak.
+    # ``memory-exponent``: growth of these bytes with the size of a sweep.
     kind: Kind = "ratio"
-    to: str = ""  # the form that a ratio is to; the limit of the case by default
-    words: str = ""  # the target as the reader should see it, where its numbers alone do not say it
-    at: Sequence[int | float] = ()  # sizes of a sweep at which it must be reached; all of them by default
+    to: str = ""  # denominator of a ratio; by default the limit of the case
+    words: str = ""  # description for the reader, if the number is not self-explanatory
+    at: Sequence[int | float] = ()  # sizes of a sweep to which it applies; by default all
 
     def __post_init__(self) -> None:
-        """Refuse a target with no bound or two."""
+        """Raise ValueError unless the target has exactly one bound."""
         if (self.at_most is None) == (self.at_least is None):
             raise ValueError(f"at_most={self.at_most}, at_least={self.at_least}: a target has one of the two")
 
 
 @dataclass(frozen=True, eq=False)
 class BenchCase:
-    """Something that is measured."""
+    """A benchmark: several forms of the same work."""
 
-    name: str  # unique in its group, in small letters with hyphens
-    title: str  # one line for the reader: what is done
-    # ``prepare(seed=..., **parameters)`` makes the input and gives the forms. It runs in a fresh process, once a pass;
-    # every form is called once before anything is timed, so that kernels are compiled by then.
+    name: str  # unique in its group; lower case with hyphens
+    title: str  # description of the work in one line
+    # ``prepare(seed=..., **parameters)`` makes the input and returns the forms. It runs once per pass in a fresh
+    # process. Forms that are not in ``sparse`` are called once before any form is timed, so that kernels are compiled.
     prepare: Callable[..., Forms]
     forms: Sequence[str]  # names of all forms, in the order of the report
-    limit: str = ""  # a physical limit, the literal algorithm, or a peer; the first form by default
-    parameters: Mapping[str, int | float] = field(default_factory=dict)  # sizes, given to ``prepare`` by name
+    limit: str = ""  # reference form: a physical limit, the literal algorithm, or a peer; by default the first form
+    parameters: Mapping[str, int | float] = field(default_factory=dict)  # sizes, passed to ``prepare`` by name
     targets: Sequence[Target] = ()
-    work: float = 1.0  # items of a call (steps, normals, tasks), for seconds per item
-    item: str = "call"  # what an item is, in the singular
-    # what is read; ``thread`` for kernels of one thread, ``wall`` for several threads and whole commands
+    work: float = 1.0  # items per call (steps, normals, tasks), for seconds per item
+    item: str = "call"  # name of an item, in the singular
+    # clock; ``thread`` for single-threaded kernels, ``wall`` for several threads and whole commands
     clock: Clock = "thread"
-    # forms too slow for every round: timed once in each of the first three passes, and not called before, so that
-    # ``prepare`` must have compiled them on something small
+    # forms too slow for every round: timed once in each of the first three passes, without a warm-up call, so that
+    # ``prepare`` must compile them on a small input
     sparse: Sequence[str] = ()
-    peers: Sequence[str] = ()  # forms that are not ours: shown and never tested for having become slower
-    passes: int | None = None  # at most so many passes; all that the run makes by default
-    rounds: int | None = None  # at most so many rounds in a pass; all that the run makes by default
-    # the limit is code that users run, not a plain way of doing the work: a comparison of two runs watches it too
+    peers: Sequence[str] = ()  # forms of other libraries: shown, but not checked for slowdowns
+    passes: int | None = None  # at most this many passes; by default those of the run
+    rounds: int | None = None  # at most this many rounds per pass; by default those of the run
+    # the limit is code of ours, which a comparison of two runs checks too
     limit_is_ours: bool = False
-    long: bool = False  # minutes: only with ``--long``, or when the group is named
-    # times that a paper prints of such work on its own machines: words, and pairs of the sweep's size and seconds
+    long: bool = False  # takes minutes: run only with ``--long`` or if the group is named
+    # times printed in a paper for this work on other machines: source -> pairs of size and seconds
     printed: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
-    sweep: str = ""  # name and parameter of the sweep that it is part of, filled in by :func:`sweep`
+    sweep: str = ""  # name and parameter of the sweep of which the case is a part, set by :func:`sweep`
     over: str = ""
 
     def __post_init__(self) -> None:
-        """Let the first form be the limit where none is named."""
+        """Use the first form as the limit by default."""
         object.__setattr__(self, "limit", self.limit or self.forms[0])
 
 
@@ -106,7 +107,7 @@ def sweep(
     work: Callable[..., float] | None = None,
     also: Callable[[int | float], Mapping[str, int | float]] | None = None,
 ) -> tuple[BenchCase, ...]:
-    """Make a case at several sizes, ``<name>-<over>-<size>``; a power of the size is fitted to each form's times."""
+    """Return a case at several sizes, named ``<name>-<over>-<size>``; reports fit a power of the size to the times."""
     if len(values) < 2 or list(values) != sorted(set(values)):
         raise ValueError(f"values={list(values)}: a sweep needs two sizes or more, increasing")
     strange = {size for target in case.targets for size in target.at} - set(values)
@@ -125,7 +126,7 @@ def sweep(
 
 
 def peer(package: str, build: Callable[[Any], Form]) -> Form | Missing:
-    """Make a form of a package that may not be there."""
+    """Return a form that uses a package, or Missing if the package is not installed."""
     try:
         module = import_module(package)
     except ImportError:
@@ -151,7 +152,7 @@ GROUPS = (
 
 
 class GroupError(ValueError):
-    """A name that is no group."""
+    """Raised for a name that is not a group."""
 
     def __init__(self, name: str) -> None:
         near = get_close_matches(name, GROUPS, n=3, cutoff=0.5)
@@ -163,8 +164,8 @@ class GroupError(ValueError):
 class Group:
     """A group of cases."""
 
-    name: str  # its name on the command line
-    title: str  # first line of its module's docstring, without the full stop
+    name: str  # name on the command line
+    title: str  # first line of the module's docstring, without the period
     cases: tuple[BenchCase, ...]  # in the order of the report
 
 
@@ -175,7 +176,7 @@ def load(name: str) -> Group:
 
 
 def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
-    """The groups that a run measures, all by default, without those that have no case to measure."""
+    """Return the groups that a run measures, by default all; groups without a case to measure are omitted."""
     for name in names:
         if name not in GROUPS:
             raise GroupError(name)
@@ -188,11 +189,11 @@ def select(names: Sequence[str], *, long: bool = False) -> list[Group]:
     return [group for group in chosen if group.cases]
 
 
-LINE = 8  # numbers of a cache line of 64 bytes
+LINE = 8  # float64 numbers per cache line of 64 bytes
 
 
 def aligned(*shape: int) -> NDArray[np.float64]:
-    """Zeros, all of them written, that begin at a whole cache line: across lines, the same work takes longer."""
+    """Return written zeros that are aligned to a cache line, since unaligned access is slower."""
     import numpy as np
 
     size = int(np.prod(shape))

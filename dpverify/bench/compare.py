@@ -1,10 +1,10 @@
-"""Compare two runs case by case, with a declared rate of false alarms.
+"""Compare two runs case by case, with a bounded false-alarm probability.
 
-What is compared is the logarithm of the ratio to the limit, so that a machine that is slower today slows both and drops
-out. A limit that is our own code is compared as well, by its ratio to the yardstick. One value a pass, since rounds of
-one process are not independent; the two runs' passes are compared by the exact Wilcoxon-Mann-Whitney test, which
-assumes no law, and Holm's correction over all comparisons keeps the chance of any false alarm below :data:`ALPHA`. The
-size of the change is the Hodges-Lehmann estimate, the median of all differences; its interval inverts the test.
+The comparison uses the logarithm of the ratio to the limit, so that the speed of the machine cancels. A limit that is
+our own code is compared by its ratio to the yardstick. Each pass gives one value, since rounds in one process are not
+independent. The exact Wilcoxon-Mann-Whitney test, which assumes no distribution, compares the passes of the two runs.
+Holm's correction over all comparisons bounds the probability of any false alarm by :data:`ALPHA`. The size of a change
+is the Hodges-Lehmann estimate, the median of all differences; its interval inverts the test.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from dpverify.bench.results import Bench, CaseRecord, Change, SpeedChange, ratio
 
 Array = NDArray[np.float64]
 
-ALPHA = 0.01  # largest chance that a comparison of two equal programs calls anything slower or faster
-LEVEL = 0.95  # probability with which the interval of one change holds it
+ALPHA = 0.01  # upper bound on the false-alarm probability of a comparison of two equal programs
+LEVEL = 0.95  # coverage of the interval of one change
 
 
 def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
-    """Compare every form of ours that both runs measured at the same parameters, in the order of ``new``."""
+    """Compare all forms of ours that both runs measured with the same parameters, in the order of ``new``."""
     pairs = list(_pairs(new, old))
     tests = [float(rank_test(x, y)) for *_, x, y in pairs]
     out = []
@@ -36,7 +36,7 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
         change: Change = "no difference seen"
         if p <= alpha:
             change = "slower" if shift > 0 else "faster"
-        elif 2 / math.comb(len(x) + len(y), len(x)) * len(pairs) > alpha:  # the smallest p that there can be
+        elif 2 / math.comb(len(x) + len(y), len(x)) * len(pairs) > alpha:  # the smallest possible corrected p-value
             change = "too few passes"
         out.append(
             SpeedChange(
@@ -55,12 +55,12 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
 
 
 def without_counterpart(new: Bench, old: Bench) -> int:
-    """How many forms of ours the other run has not, or has at other sizes or to another limit: nothing watches them."""
+    """Return the number of our forms that are not compared, because ``old`` lacks them or has other sizes or limits."""
     return sum(1 for case in new.cases for _ in _watched(case)) - sum(1 for _ in _pairs(new, old))
 
 
 def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, str, Array, Array]]:
-    """Case, form, what that is divided by, and the log ratio of each pass in both runs."""
+    """Yield case, form, denominator, and the log ratio of each pass in both runs."""
     before = {(case.group, case.name): case for case in old.cases}
     for case in new.cases:
         earlier = before.get((case.group, case.name))
@@ -73,7 +73,7 @@ def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, str, Array
 
 
 def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
-    """Every form of ours that has a ratio, what it is to, and the log of that of each pass; a limit of ours is last."""
+    """Yield our forms that have ratios, with denominator and log ratio of each pass; a limit of ours is last."""
     samples = {form.name: form.samples for form in case.forms}
     watched = [(form.name, case.limit) for form in case.forms if form.role == "measured"]
     for form, to in [*watched, *([(case.limit, YARDSTICK)] if case.limit_is_ours else [])]:
@@ -83,12 +83,12 @@ def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
 
 
 def rank_test(x: Array, y: Array) -> Array:
-    """Exact two-sided p (...) of the Wilcoxon-Mann-Whitney test of (..., n) and (..., m); ties count half."""
+    """Return exact two-sided p (...) of the Wilcoxon-Mann-Whitney test of (..., n) and (..., m); ties count half."""
     return np.asarray(mannwhitneyu(x, y, method="exact", axis=-1).pvalue)
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's correction: values that may be compared with the level that all tests together have, in the same order."""
+    """Return p-values with Holm's correction, in the same order; compare them with the level of all tests together."""
     out = [1.0] * len(p)
     largest = 0.0
     for rank, place in enumerate(sorted(range(len(p)), key=p.__getitem__)):
@@ -98,9 +98,9 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def shift_interval(x: Array, y: Array) -> tuple[float, float, float]:
-    """Hodges and Lehmann's estimate of how far x lies above y, and the ends of the interval that inverts the rank test.
+    """Return the Hodges-Lehmann estimate of the shift from y to x, and the interval that inverts the rank test.
 
-    With few passes it is the interval of all differences. Shapes: ``x``, ``y`` (n,) and (m,).
+    With few passes, the interval contains all differences. Shapes: ``x``, ``y`` (n,) and (m,).
     """
     differences = np.sort((x[:, None] - y).ravel())
     cut = _cut(len(x), len(y))
@@ -109,8 +109,8 @@ def shift_interval(x: Array, y: Array) -> tuple[float, float, float]:
 
 @cache
 def _cut(n: int, m: int) -> int:
-    """How many differences of n and m values are left out at each end of the interval."""
-    # differences -m + 1, ..., m (n - 1)
+    """Return the number of differences of n and m values that are omitted at each end of the interval."""
+    # the differences are -m + 1, ..., m (n - 1)
     x = m * np.arange(n, dtype=np.float64)
     y = np.arange(m, dtype=np.float64)
     refused = (bool(rank_test(x + m - 0.5 - beyond, y) <= 1 - LEVEL) for beyond in range(n * m // 2))

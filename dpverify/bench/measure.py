@@ -1,4 +1,4 @@
-"""Take times of the forms of a case in turns, in a fresh process: nothing is warm, and a crash costs one case alone."""
+"""Time the forms of cases alternately in a fresh process, so that a crash affects only one case."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dpverify.bench.case import BenchCase, Clock, Form, Missing, Usage
 
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
-SHORTEST = 0.02  # seconds that one measurement lasts at least: a form that is faster is called several times
-ROUND_BUDGET = 2.5  # seconds that all rounds of a case may take in one pass; at least one round is made
-LONGEST = 2.0  # seconds of a call beyond which it is not made once more for its memory alone
-FIRST_PASSES = 3  # passes in which memory is measured, and forms are timed that are too slow for every round
+SHORTEST = 0.02  # minimal seconds per measurement; faster forms are called several times
+ROUND_BUDGET = 2.5  # limit in seconds for all rounds of a case in one pass; at least one round is made
+LONGEST = 2.0  # forms with longer calls, in seconds, are not called again to measure memory
+FIRST_PASSES = 3  # passes in which memory is measured and ``sparse`` forms are timed
 
 YARDSTICK = "the library's draw of 100,000 normals"
 """What a limit that is our own code is compared with. Where such a limit becomes slower, every ratio to it looks
@@ -31,25 +31,25 @@ better; its own ratio to this draw, in the same turns, shows it when two runs ar
 
 @dataclass
 class FormTimes:
-    """What was measured of one form in one pass."""
+    """Measurements of one form in one pass."""
 
-    seconds: list[float] = field(default_factory=list)  # of one call, one value a round
-    peaks: list[int] = field(default_factory=list)  # peak memory of child processes in bytes, where the form runs one
-    added: int | None = None  # bytes that a call added to this process at its peak
-    outside: bool = False  # the work is done by other processes
+    seconds: list[float] = field(default_factory=list)  # seconds per call, one value per round
+    peaks: list[int] = field(default_factory=list)  # peak memory of child processes in bytes, if there are any
+    added: int | None = None  # bytes that a call adds to the peak memory of this process
+    outside: bool = False  # other processes do the work
 
 
 @dataclass
 class Measured:
-    """One case in one pass."""
+    """Measurements of one case in one pass."""
 
-    times: dict[str, FormTimes] = field(default_factory=dict)  # by form; the yardstick too, where the limit is ours
-    missing: dict[str, str] = field(default_factory=dict)  # forms that cannot be measured here, and why
-    error: str = ""  # what went wrong; nothing else is filled in then
+    times: dict[str, FormTimes] = field(default_factory=dict)  # by form; includes the yardstick if the limit is ours
+    missing: dict[str, str] = field(default_factory=dict)  # form that cannot be measured here -> reason
+    error: str = ""  # error message; the other fields are then empty
 
 
 def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int = 0) -> Measured:
-    """Prepare a case and time its forms in turns, ``rounds`` times or as often as :data:`ROUND_BUDGET` allows."""
+    """Prepare a case and time its forms alternately, ``rounds`` times or as often as :data:`ROUND_BUDGET` allows."""
     forms = case.prepare(seed=seed, **case.parameters)
     if set(forms) != set(case.forms) or not {case.limit, *case.sparse} <= set(forms):
         raise ValueError(f"case {case.name}: its forms are {sorted(case.forms)}, and prepare gives {sorted(forms)}")
@@ -72,7 +72,7 @@ def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int =
 
 
 def yardstick() -> Form:
-    """A form that draws into one and the same array, by numpy alone."""
+    """Return a form that draws into a fixed array with numpy only."""
     import numpy as np
 
     rng, out = np.random.Generator(np.random.SFC64(0)), np.empty(100_000)
@@ -82,14 +82,14 @@ def yardstick() -> Form:
 def _in_turns(
     forms: Mapping[str, Form], case: BenchCase, rounds: int, turn: int, times_of: dict[str, FormTimes]
 ) -> None:
-    """Time the forms round by round; the order rotates from round to round and from pass to pass."""
+    """Time the forms round by round; their order rotates with the round and the pass."""
     clock = CLOCKS[case.clock]
     calls = dict[str, int]()
     round_seconds = 0.0
     for name, form in forms.items():
         begin = perf_counter()
         calls[name] = 1
-        if isinstance(form(), Usage):  # a whole command: one call is a measurement, and nothing is compiled here
+        if isinstance(form(), Usage):  # a whole command: one call suffices, and nothing is compiled here
             round_seconds += perf_counter() - begin
         else:
             calls[name], took = calls_for(form, clock)
@@ -103,10 +103,10 @@ def _in_turns(
 
 
 def calls_for(form: Form, clock: Callable[[], float], shortest: float = SHORTEST) -> tuple[int, float]:
-    """How often a form must be called so that a measurement is long enough, and the seconds that so many calls take."""
+    """Return how many calls of a form make a measurement long enough, and the seconds that these calls take."""
     calls = 1
     took, wall = _seconds(form, clock, calls)
-    while took < shortest and wall < 10 * shortest:  # a form that sleeps uses no processor time however often
+    while took < shortest and wall < 10 * shortest:  # sleeping forms use no processor time
         needed = int(1.1 * shortest * calls / max(took, wall / 10, 1e-9)) + 1
         calls = max(2 * calls, min(needed, 20 * calls))
         took, wall = _seconds(form, clock, calls)
@@ -153,9 +153,9 @@ _REFS = Path("/proc/self/clear_refs")
 
 
 def added_memory(form: Form) -> int | None:
-    """Bytes that a call, made once before, adds to the resident memory at its peak; None where that is not known."""
+    """Return the bytes that a call adds to the peak resident memory, or None if unknown; warm the form up first."""
     gc.collect()
-    with suppress(OSError, AttributeError):  # return freed memory to the system, so that the call cannot hide in it
+    with suppress(OSError, AttributeError):  # return freed memory to the system: the call could reuse it unseen
         ctypes.CDLL(None).malloc_trim(0)
     try:
         _REFS.write_text("5")
@@ -175,11 +175,11 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 """Libraries of linear algebra are measured on one thread, like all else unless a case says otherwise. Whole commands
 are not told: they run as they do from a prompt."""
 
-PATIENCE = 10.0  # seconds that a process has to end after Ctrl-C
+PATIENCE = 10.0  # seconds in which a process must end after Ctrl-C
 
 
 def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int) -> Generator[Measured, None, None]:
-    """Measure cases in a fresh process, in their order; if it dies, a new one does those after the one that failed."""
+    """Measure cases in order in a fresh process; if it dies, continue after the failed case in a new process."""
     left = list(cases)
     while left:
         context = get_context("spawn")
@@ -198,7 +198,7 @@ def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: 
             left.pop(0)
             yield Measured(error=f"the process that measured it ended with exit code {process.exitcode}")
         finally:
-            for how in (signal.SIGINT, signal.SIGKILL):  # Ctrl-C first, so that it ends the commands that it runs
+            for how in (signal.SIGINT, signal.SIGKILL):  # SIGINT first, so that the process ends its commands
                 if process.pid is not None and process.is_alive():
                     os.kill(process.pid, how)
                     process.join(PATIENCE)
@@ -206,8 +206,8 @@ def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: 
 
 
 def _answer(connection: Connection, cases: Sequence[BenchCase], seed: int, rounds: int, turn: int) -> None:
-    """Runs in the process: one message a case. Whatever cases print is thrown away."""
-    os.environ.update(ONE_THREAD)  # before anything loads numpy
+    """Measure the cases in the new process and send one message per case; discard what cases print."""
+    os.environ.update(ONE_THREAD)  # before numpy is loaded
     with open(os.devnull, "wb") as null_device:  # noqa: PTH123  a device
         for stream in (1, 2):
             os.dup2(null_device.fileno(), stream)

@@ -1,10 +1,10 @@
-"""Results of a run of the benchmarks: typed records (``data/benchmarks.json``), and the statistics of their samples.
+"""Records of a run of the benchmarks (``data/benchmarks.json``), and statistics of their samples.
 
-The records are all that the page needs. The statistics are medians over passes with intervals that assume no
-distribution, exponents, and whether each target is met.
+The page is generated from these records only. The statistics are medians over passes with distribution-free intervals,
+exponents, and the outcomes of targets.
 
-Rounds of one process share where its memory lies and how warm the machine is, so they are not independent values: the
-unit is the pass, a process of its own. A pass gives the median of its rounds; intervals are computed from those.
+Rounds in one process share memory layout and the state of the machine, so they are not independent. Each pass runs in
+a separate process and gives the median of its rounds. Intervals are computed from these medians.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ import numpy as np
 
 from dpverify.ledger.records import Record
 
-SCHEMA = 2  # the version of the JSON that this code reads and writes
+SCHEMA = 2  # version of the JSON format
 
 Role = Literal["limit", "measured", "peer", "yardstick"]
 Change = Literal["slower", "faster", "no difference seen", "too few passes"]
 
 
 class FormRecord(Record, frozen=True, kw_only=True):
-    """One form of a case, or the yardstick, timed in the same turns where the limit is our own code."""
+    """One form of a case, or the yardstick, which is timed alternately if the limit is our own code."""
 
     name: str
     role: Role
     missing: str = ""
     samples: list[list[float]] = []  # for each pass, the seconds of one call in each round
-    added: list[int] = []  # bytes that a call added at its peak, in each of the first passes
-    peaks: list[int] = []  # the most bytes that a child process held
-    counts: dict[str, float] = {}  # of operations; only runs recorded before have them
+    added: list[int] = []  # bytes that a call added at its peak, in the first passes
+    peaks: list[int] = []  # peak memory of child processes in bytes
+    counts: dict[str, float] = {}  # numbers of operations; only in runs recorded by earlier versions
 
 
 class TargetRecord(Record, frozen=True, kw_only=True):
-    """A target of a case, or of the sweep that it is part of where it is about growth."""
+    """A target of a case; for exponents, of the sweep that contains the case."""
 
     form: str
     kind: str
@@ -49,7 +49,7 @@ class TargetRecord(Record, frozen=True, kw_only=True):
 
 
 class CaseRecord(Record, frozen=True, kw_only=True):
-    """One case, measured."""
+    """Measurements of one case."""
 
     group: str
     name: str
@@ -64,12 +64,12 @@ class CaseRecord(Record, frozen=True, kw_only=True):
     forms: list[FormRecord] = []
     targets: list[TargetRecord] = []
     limit_is_ours: bool = False
-    printed: dict[str, list[tuple[float, float]]] = {}  # words to sizes and seconds that a paper prints of such work
+    printed: dict[str, list[tuple[float, float]]] = {}  # source -> (size, seconds) pairs printed in a paper
     error: str = ""
 
 
 class BenchInfo(Record, frozen=True, kw_only=True):
-    """How, with what and on what some groups were measured."""
+    """Settings, software and machine of the measurement of some groups."""
 
     groups: list[str]
     versions: dict[str, str]
@@ -85,11 +85,11 @@ class BenchInfo(Record, frozen=True, kw_only=True):
     others: float | None = None
     seconds: float = 0.0
     interrupted: bool = False
-    earlier: int = 0  # passes of cases that a run which was ended had measured, in another sitting
+    earlier: int = 0  # number of passes of cases reused from an interrupted run
 
 
 class Bench(Record, frozen=True, kw_only=True):
-    """What was measured in one run, or in several that measured different groups; ``groups`` is name to title."""
+    """Measurements of one run, or of several runs of different groups; ``groups`` maps names to titles."""
 
     schema: int = SCHEMA
     kind: Literal["dpverify benchmarks"] = "dpverify benchmarks"
@@ -99,7 +99,7 @@ class Bench(Record, frozen=True, kw_only=True):
 
 
 class SpeedChange(Record, frozen=True, kw_only=True):
-    """By which factor the ratio of one form ``to`` another has changed between two runs, with a 95% interval."""
+    """Factor by which the ratio of a form ``to`` another changed between two runs, with a 95% interval."""
 
     group: str
     case: str
@@ -108,20 +108,20 @@ class SpeedChange(Record, frozen=True, kw_only=True):
     factor: float
     low: float
     high: float
-    corrected: float  # p after the correction for all comparisons of the two runs
+    corrected: float  # p-value, corrected for all comparisons of the two runs
     change: Change
 
 
-BUSY = 0.1  # cores that other processes may keep busy before a run is said to be disturbed
+BUSY = 0.1  # a run is disturbed if other processes keep more than this many cores busy
 
 
 def busy(info: BenchInfo) -> bool:
-    """Whether other processes were at work while it was measured, or, where nobody can tell, just before."""
+    """Test whether other processes were busy during the measurement or, if that is unknown, just before."""
     return info.load_before > 0.5 if info.others is None else info.others > BUSY
 
 
 def merged(new: Bench, old: Bench) -> Bench:
-    """Put a run in the place of an older one of the same groups; other groups stay, with how they were measured."""
+    """Merge two runs: ``new`` replaces its groups in ``old``; other groups and their settings are kept."""
     remaining = [(info, [name for name in info.groups if name not in new.groups]) for info in old.runs]
     return Bench(
         runs=[*(msgspec.structs.replace(info, groups=names) for info, names in remaining if names), *new.runs],
@@ -130,11 +130,11 @@ def merged(new: Bench, old: Bench) -> Bench:
     )
 
 
-LEVEL = 0.95  # least probability with which an interval holds the median; with fewer than six passes none can
+LEVEL = 0.95  # minimal coverage of an interval for the median; impossible with fewer than six passes
 
 Outcome = Literal["met", "too close to tell", "missed", "not measured"]
 
-Samples: TypeAlias = Sequence[Sequence[float]]  # values of the rounds of each pass
+Samples: TypeAlias = Sequence[Sequence[float]]  # pass -> values of its rounds
 
 
 @dataclass(frozen=True)
@@ -142,15 +142,15 @@ class MedianInterval:
     """A median over passes with its confidence interval."""
 
     median: float
-    low: float  # order statistics of the passes' values
+    low: float  # low and high are order statistics of the passes
     high: float
-    level: float  # probability with which they hold the median at least, whatever the law
+    level: float  # minimal coverage of the median, for any distribution
     passes: int
 
 
 @dataclass(frozen=True)
 class Growth:
-    """A power of the size, fitted over a sweep to the seconds or the memory of one form; one value a pass."""
+    """Exponent fitted over a sweep to the seconds or the memory of one form, with one value per pass."""
 
     form: str
     what: Literal["seconds", "memory"]
@@ -159,16 +159,16 @@ class Growth:
 
 @dataclass(frozen=True)
 class JudgedTarget:
-    """A target, what was measured of it, and whether the whole interval is on one side of its bound."""
+    """A target, its measured value, and whether the whole interval is on one side of the bound."""
 
-    cases: Sequence[CaseRecord]  # the case that it is of, or all cases of a sweep
+    cases: Sequence[CaseRecord]  # the case of the target, or all cases of its sweep
     target: TargetRecord
     value: MedianInterval | None
     outcome: Outcome
 
 
 def median_interval(passes: Samples) -> MedianInterval | None:
-    """Median over the passes, with the narrowest symmetric pair of order statistics that holds it often enough."""
+    """Return the median over passes with the narrowest symmetric pair of order statistics of sufficient coverage."""
     middles = np.sort([float(np.median(values)) for values in passes if values])
     n = len(middles)
     cut = 1
@@ -182,12 +182,12 @@ def median_interval(passes: Samples) -> MedianInterval | None:
 
 
 def _holds(n: int, cut: int) -> float:
-    """Probability that the median lies between the values number ``cut`` from below and from above of n."""
+    """Return the probability that the median is between the ``cut``-th smallest and largest of n values."""
     return 1 - 2 * sum(math.comb(n, below) for below in range(cut)) / float(2**n)
 
 
 def ratios(form: Samples, to: Samples) -> list[list[float]]:
-    """Ratios of one form to another in each pass, round by round, or to the median where rounds are not as many."""
+    """Return ratios of two forms for each pass, paired by round, or to the median if the numbers of rounds differ."""
     out = []
     for top, bottom in zip(form, to, strict=False):
         if top and bottom:
@@ -197,7 +197,7 @@ def ratios(form: Samples, to: Samples) -> list[list[float]]:
 
 
 def exponents(sizes: Sequence[float], passes: Sequence[Samples]) -> list[list[float]]:
-    """Fit a power of the size to each pass in which every size has a value, by least squares of logarithms."""
+    """Return the exponent of the size, fitted by log-log least squares, for each pass that has all sizes."""
     x = np.log(np.asarray(sizes, dtype=float))
     medians = [
         [float(np.median(values)) for values in samples] for samples in zip(*passes, strict=False) if all(samples)
@@ -206,17 +206,17 @@ def exponents(sizes: Sequence[float], passes: Sequence[Samples]) -> list[list[fl
 
 
 def form_of(case: CaseRecord, name: str) -> FormRecord:
-    """A form of a case by its name; one without values where there is none."""
+    """Return the form of a case with this name, or an empty record."""
     return next((form for form in case.forms if form.name == name), FormRecord(name=name, role="measured"))
 
 
 def ratio_of(case: CaseRecord, form: str, to: str = "") -> MedianInterval | None:
-    """Ratio of a form to another, to the limit by default."""
+    """Return the ratio of a form to another one, by default to the limit."""
     return median_interval(ratios(form_of(case, form).samples, form_of(case, to or case.limit).samples))
 
 
 def sweeps(bench: Bench, group: str) -> dict[str, list[CaseRecord]]:
-    """Cases of each sweep of a group."""
+    """Return the cases of each sweep of a group."""
     cases_of: dict[str, list[CaseRecord]] = {}
     for case in bench.cases:
         if case.group == group and case.sweep:
@@ -225,7 +225,7 @@ def sweeps(bench: Bench, group: str) -> dict[str, list[CaseRecord]]:
 
 
 def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
-    """Exponents of a sweep: of the seconds of each form that has them at every size in some pass, and of its memory."""
+    """Yield exponents of a sweep: of seconds, for forms with all sizes in some pass, and of memory, if targeted."""
     sizes = [case.parameters[case.over] for case in cases]
     for name in dict.fromkeys(form.name for case in cases for form in case.forms if form.role != "yardstick"):
         forms = [form_of(case, name) for case in cases]
@@ -233,7 +233,7 @@ def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
         if seconds is not None:
             yield Growth(name, "seconds", seconds)
         if any((target.form, target.kind) == (name, "memory-exponent") for target in cases[0].targets):
-            # what adds no memory at all counts as one page, of which a logarithm can be taken
+            # no added memory counts as one page, because its logarithm is taken
             added = [[[float(max(size, 4096))] for size in form.added] for form in forms]
             memory = median_interval(exponents(sizes, added))
             if memory is not None:
@@ -241,7 +241,7 @@ def growth(cases: Sequence[CaseRecord]) -> Iterator[Growth]:
 
 
 def judged_targets(bench: Bench) -> Iterator[JudgedTarget]:
-    """Every target, group by group: those of its cases, then those of growth."""
+    """Yield the judged targets by group: those of single cases, then those of sweeps."""
     for group in bench.groups:
         for case in bench.cases:
             for target in case.targets:
@@ -278,6 +278,6 @@ def _judged(cases: Sequence[CaseRecord], target: TargetRecord, value: MedianInte
 
 
 def counted(targets: Sequence[JudgedTarget], words: Mapping[Outcome, str]) -> str:
-    """How many targets are met, missed, and so on: ``3 met, 1 missed``."""
+    """Return the numbers of targets by outcome: ``3 met, 1 missed``."""
     outcomes = [target.outcome for target in targets]
     return ", ".join(f"{outcomes.count(word)} {word}" for word in words if word in outcomes)

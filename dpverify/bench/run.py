@@ -1,4 +1,4 @@
-"""A whole run: pass after pass through all groups, each in a fresh process, so that passes of a case lie far apart."""
+"""Run benchmarks: each pass measures all groups in fresh processes, so that passes of a case are far apart in time."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from dpverify.processes import usable_cores
 
 
 class Watch:
-    """How long something takes, and what other processes do meanwhile."""
+    """Stopwatch that also measures the load by other processes."""
 
     def __init__(self) -> None:
         self.load = load()
         self._begin, self._all, self._own = perf_counter(), _all_seconds(), _own_seconds()
 
     def seconds(self) -> float:
-        """Seconds since it was made."""
+        """Return the seconds since the start."""
         return perf_counter() - self._begin
 
     def others(self) -> float | None:
-        """Cores that other processes kept busy since, in the mean; None where the system does not tell."""
+        """Return the mean number of cores kept busy by other processes since the start, or None if unknown."""
         now = _all_seconds()
         if now is None or self._all is None:
             return None
@@ -44,7 +44,7 @@ class Watch:
 
 
 def machine() -> dict[str, str]:
-    """Kind of machine, without its name: system, architecture, cores; processor and memory where the system tells."""
+    """Return system, architecture and cores of the machine, and its processor and memory if known, but not its name."""
     from dpverify.harness.run import manifest
 
     description = manifest.machine()
@@ -58,20 +58,20 @@ def machine() -> dict[str, str]:
 
 
 def load() -> float:
-    """Processes that wanted a core, mean of the last minute; 0 where the system does not tell."""
+    """Return the load average of the last minute, or 0 if unknown."""
     with suppress(OSError, AttributeError):
         return os.getloadavg()[0]
     return 0.0
 
 
 def _own_seconds() -> float:
-    """Processor seconds of this process and of its children that have ended."""
+    """Return the processor seconds of this process and of its ended children."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
 
 def _all_seconds() -> float | None:
-    """Processor seconds of everything on this machine, what a hypervisor took from it included."""
+    """Return the machine's processor seconds, including those stolen by a hypervisor, or None if unknown."""
     try:
         words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     except OSError:
@@ -80,15 +80,15 @@ def _all_seconds() -> float | None:
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
 
 
-Progress = Callable[[int, int, str], None]  # told how many measurements are done, of how many, and what is measured
+Progress = Callable[[int, int, str], None]  # called with measurements done, total, and the current case
 
 
 @dataclass(frozen=True)
 class Amount:
-    """How much is measured."""
+    """Number of passes and rounds of a run."""
 
-    passes: int  # how often the whole list is gone through, each time in fresh processes
-    rounds: int  # how often a form is timed in one pass
+    passes: int  # repetitions of all cases, each in fresh processes
+    rounds: int  # timings of a form per pass
 
 
 USUAL, QUICK = Amount(11, 5), Amount(3, 3)
@@ -96,19 +96,19 @@ USUAL, QUICK = Amount(11, 5), Amount(3, 3)
 
 
 CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours", "printed")
-TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")  # what a record takes as it is
+TARGET_FIELDS = ("form", "kind", "at_most", "at_least", "words")  # fields that records copy unchanged
 
 
 @dataclass
 class _Passes:
-    """A case with what its passes gave so far."""
+    """A case with the results of its passes so far."""
 
     group: str
     case: BenchCase
     amount: Amount
     seed: int
     found: list[Measured] = field(default_factory=list)
-    error: str = ""  # what went wrong; the case is not measured again then
+    error: str = ""  # error message; a case with an error is not measured again
     terms = ()
     parts = ()
 
@@ -118,7 +118,7 @@ class _Passes:
 
     @property
     def asked(self) -> str:
-        """What its passes are kept under until the whole run is done."""
+        """Key under which the store keeps the passes until the run is complete."""
         return f"bench {self.label} {dict(self.case.parameters)} {self.amount} {self.seed}"
 
     def due(self, turn: int) -> bool:
@@ -134,10 +134,10 @@ def run(
     store: Store | None = None,
     fresh: bool = False,
 ) -> Bench:
-    """Measure. All that was measured; after Ctrl-C, until then.
+    """Measure groups and return the results; after Ctrl-C, return the results so far.
 
-    ``store``: keeps each pass of a case until all are measured, so that a run on the same machine, by the same code,
-    goes on where one was ended; ``fresh``: take none from it.
+    ``store`` keeps each pass of a case until the run is complete, so that an interrupted run can be continued on the
+    same machine with the same code. With ``fresh``, stored passes are ignored.
     """
     watch = Watch()
     interrupted = False
@@ -177,7 +177,7 @@ def run(
 
 
 def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Progress, cache: BlockCache | None) -> int:
-    """Measure all passes but those that are kept; how many those are."""
+    """Measure all passes that are not stored, and return the number of stored passes."""
     drawn = int(SeedSequence(seed).generate_state(1)[0])
     total = sum(min(amount.passes, passes_of_case.case.passes or amount.passes) for passes_of_case in cases)
     finished_passes = (
@@ -217,17 +217,17 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
                     if cache is not None and not outcome.error:
                         cache.keep(place, turn, BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0))
             finally:
-                answers.close()  # ends its process
+                answers.close()  # ends the measuring process
     return earlier
 
 
 def _evidence() -> str:
-    """What a time hangs on besides the case: our code, and the machine."""
+    """Return a text that identifies our code and the machine, on which times depend."""
     return f"{fingerprint()['code']} {sorted(machine().items())} {usable_cores()}"
 
 
 def case_record(group: str, case: BenchCase, passes: Sequence[Measured], error: str = "") -> CaseRecord:
-    """What is kept of a case and its passes."""
+    """Return the record of a case and its passes."""
     forms = [_form_record(case, name, passes) for name in (*case.forms, YARDSTICK)]
     targets = [
         TargetRecord(to=(target.to or case.limit) if target.kind == "ratio" else "", **_same(target, TARGET_FIELDS))
@@ -256,7 +256,7 @@ def _form_record(case: BenchCase, name: str, passes: Sequence[Measured]) -> Form
         missing=next((measured.missing[name] for measured in passes if name in measured.missing), ""),
         samples=[
             form_times.seconds for form_times in times
-        ],  # empty where a sparse form was left out: passes keep their places
+        ],  # empty for passes without a sparse form, so that passes stay aligned
         added=[form_times.added for form_times in times if form_times.added is not None],
         peaks=[peak for form_times in times for peak in form_times.peaks],
     )

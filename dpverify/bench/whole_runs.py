@@ -1,4 +1,4 @@
-"""Whole commands as forms, and whole runs of ``dpverify verify``: cold and warm, alone and several at once."""
+"""Time whole commands, and runs of ``dpverify verify``: cold and warm, alone and in parallel."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from dpverify.bench.case import Usage
 from dpverify.bench.measure import ONE_THREAD
 from dpverify.processes import usable_cores
 
-CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # where compiled kernels are kept; an empty folder there makes a run cold
+CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # folder of compiled kernels; a run with an empty folder is cold
 
-JUDGED = (0, 1)  # exit codes of a run that went to its end; what it says of its pins is not what is measured
+JUDGED = (0, 1)  # exit codes of a completed run, whether or not its verdicts match the pinned ones
 
 LAUNCHER = """
 import os, sys, time
@@ -39,11 +39,11 @@ as the command's own, and this one may hold much."""
 
 
 class CommandError(RuntimeError):
-    """A command that is measured ended as it should not."""
+    """Raised if a measured command fails or gives inconsistent results."""
 
 
 def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
-    """Run this interpreter with these words to its end, its output thrown away; kernels are kept in ``cache``."""
+    """Run this interpreter with these arguments, discarding its output; compiled kernels are stored in ``cache``."""
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as told_by_it, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -57,7 +57,7 @@ def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0
         os.close(writing)
         try:
             process.wait()
-        except BaseException:  # interrupted: the command and its own children end too
+        except BaseException:  # if interrupted, also end the command and its children
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
@@ -71,7 +71,7 @@ def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0
 
 
 def _environment(cache: Path | None) -> dict[str, str]:
-    """The environment of a command: this one's without ``ONE_THREAD``, with this package, kernels kept in ``cache``."""
+    """Return the environment of a command without ``ONE_THREAD``, with this package and kernel folder ``cache``."""
     inherited = {name: value for name, value in os.environ.items() if name not in ONE_THREAD}
     home = str(Path(__file__).resolve().parents[2])
     inherited["PYTHONPATH"] = os.pathsep.join(filter(None, [home, inherited.get("PYTHONPATH")]))
@@ -83,22 +83,22 @@ class VerifyRun:
     """A run of ``dpverify verify``."""
 
     used: Usage
-    checks: float  # core seconds of all its checks
-    verdicts: Sequence[tuple[str, str, str]]  # claim, reading and status
+    checks: float  # core seconds of all checks
+    verdicts: Sequence[tuple[str, str, str]]  # (claim, reading, status)
 
 
 def verify(*words: str, cache: Path) -> VerifyRun:
-    """Run ``dpverify verify``."""
+    """Run ``dpverify verify`` with an empty store."""
     with tempfile.TemporaryDirectory(prefix="dpverify-run-") as folder:
         file = Path(folder) / "run.json"
         store = Path(folder) / "evidence.sqlite"
-        store_options = "--json", str(file), "--store", str(store)  # nothing is taken from an earlier run
+        store_options = "--json", str(file), "--store", str(store)  # no results of earlier runs
         used = run_python("-m", "dpverify", "verify", *words, *store_options, cache=cache, codes=JUDGED)
         return VerifyRun(used, *read_results(json.loads(file.read_bytes())["results"]))
 
 
 def read_results(results: Sequence[Mapping[str, Any]]) -> tuple[float, list[tuple[str, str, str]]]:
-    """Seconds of all checks of a run, those of amendments too, and its verdicts."""
+    """Return the seconds of all checks of a run, including those of amendments, and its verdicts."""
     checks = [
         check for result in results for part in (result, result["amendment"] or {}) for check in part.get("checks", [])
     ]
@@ -109,43 +109,43 @@ def read_results(results: Sequence[Mapping[str, Any]]) -> tuple[float, list[tupl
 
 
 class ColdThenWarm:
-    """A run with an empty folder of compiled kernels, then the same run with what it left there."""
+    """A run with an empty folder of compiled kernels, and the same run with the kernels of the first."""
 
     def __init__(self, *words: str) -> None:
         self._words = words
         self._cache = Path(tempfile.mkdtemp(prefix="dpverify-cold-"))
         self._runs: dict[str, VerifyRun] = {}
-        # ignore_errors: a run that was interrupted may still write to it.
+        # ignore_errors: an interrupted run may still write to the folder
         finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
 
     def cold(self) -> Usage:
-        """Run with an empty folder."""
+        """Run with an empty kernel folder."""
         shutil.rmtree(self._cache)
         self._cache.mkdir()
         return self._run("cold")
 
     def warm(self) -> Usage:
-        """Run with the folder as the run before left it."""
+        """Run with the kernels of the previous run."""
         used = self._run("warm")
         if self._runs["warm"].verdicts != self._runs["cold"].verdicts:
             raise CommandError("the cold run and the warm one came to different verdicts")
         return used
 
     def cores(self) -> Usage:
-        """Tell how many seconds of cores the last warm run used."""
+        """Report the core seconds of the last warm run."""
         return Usage(seconds=self._runs["warm"].used.core_seconds)
 
     def checks(self) -> Usage:
-        """Tell how long the checks of the last warm run take if the cores share them evenly and do nothing else."""
+        """Report the core seconds of the checks of the last warm run, divided by the number of cores."""
         return Usage(seconds=self._runs["warm"].checks / usable_cores())
 
     def compilation(self) -> Usage:
-        """Tell how much longer the last cold run took than the last warm one; at least a millisecond."""
+        """Report how many seconds the last cold run took longer than the last warm run, at least 1 ms."""
         cold, warm = (self._runs[name].used.seconds or 0.0 for name in ("cold", "warm"))
         return Usage(seconds=max(cold - warm, 1e-3))
 
     def compilation_on_one_core(self) -> Usage:
-        """Tell how many more seconds of cores the last cold run used than the last warm one; at least a millisecond."""
+        """Report how many more core seconds the last cold run used than the last warm run, at least 1 ms."""
         cold, warm = (self._runs[name].used.core_seconds for name in ("cold", "warm"))
         return Usage(seconds=max(cold - warm, 1e-3))
 
@@ -155,7 +155,7 @@ class ColdThenWarm:
 
 
 def cold_at_once(claim: str, processes: int) -> Usage:
-    """Judge a claim in several processes at once with one empty folder of kernels; gives the largest peak memory."""
+    """Verify a claim in parallel processes that share an empty kernel folder; report the largest peak memory."""
     with (
         tempfile.TemporaryDirectory(prefix="dpverify-cold-", ignore_cleanup_errors=True) as folder,
         ThreadPoolExecutor(processes) as threads,

@@ -1,4 +1,4 @@
-"""The command line: ``dpverify verify``, ``list``, ``explain``, ``train``, ``bench``, ``doctor``."""
+"""The command line ``dpverify``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command; see ``main``."""
-    from dpverify.cli.app import main as run  # not above: a worker process imports this package, and parses no words
+    """Run one command; see ``dpverify.cli.app.main``."""
+    from dpverify.cli.app import main as run  # imported here, because worker processes import this package without it
 
     return run(tokens)
 

@@ -1,4 +1,4 @@
-"""The application: its commands, and how a run ends. Heavy imports wait, so that ``--help`` answers at once."""
+"""The application: its commands and exit codes. Heavy imports are inside functions, to keep ``--help`` fast."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dpverify.cli.site import site
 from dpverify.cli.verify import verify
 from dpverify.foreign import interrupts_recorded
 
-UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # of a stream that is open
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)  # errors when writing to an open stream
 
 
 EXIT_CODES = """Exit codes:
@@ -58,12 +58,12 @@ GENERATED = {"train": train_options, "calibrate": calibrate_options}
 
 
 def build(words: Sequence[str] = ()) -> App:
-    """Build the application, with the algorithms of the command that ``words`` call."""
+    """Build the application. Subcommands for algorithms are added only to the command that ``words`` call."""
     app = App(
         name="dpverify",
         help="Check the claims of papers on private optimization, and private optimizers against their accounting.",
         help_epilogue=EXIT_CODES,
-        help_format="plaintext",  # rich's markdown would cost --help a third of its time
+        help_format="plaintext",  # rendering markdown would take a third of the time of --help
         version=__version__,
         default_parameter=Parameter(negative=()),
         result_action="return_value",
@@ -99,7 +99,7 @@ def build(words: Sequence[str] = ()) -> App:
 
 
 def unwrapped(text: str) -> str:
-    """Return a docstring in the style of numpydoc with each paragraph on one line, to be wrapped at any width."""
+    """Return a numpydoc docstring with each paragraph on one line, so that it can be wrapped at any width."""
     lines: list[str] = []
     for line in inspect.cleandoc(text).splitlines():
         is_indented = line.startswith(" ")
@@ -121,11 +121,11 @@ def unwrapped(text: str) -> str:
 
 
 def main(tokens: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, 1, 2, 3 or 130, or 141 if the reader of stdout has ended."""
+    """Run one command and return its exit code: 0, 1, 2, 3, 130, or 141 if the process that reads stdout has ended."""
     open_closed_streams()
     words = list(sys.argv[1:] if tokens is None else tokens)
     if tokens is None:
-        # Inherited by every child process, those of multiprocessing included: none imports from the working directory.
+        # Inherited by child processes, including those of multiprocessing: none imports from the working directory.
         os.environ["PYTHONSAFEPATH"] = "1"
     with interrupts_recorded():
         try:
@@ -156,7 +156,7 @@ def _run(words: list[str]) -> int:
         complain(str(error))
         return BAD_INPUT
     except Exception as error:
-        from dpverify.ledger.errors import SpecError  # not above: it would cost every --help the loading of the ledger
+        from dpverify.ledger.errors import SpecError  # imported here, because --help must not load the ledger
 
         if not isinstance(error, SpecError):
             raise
@@ -166,7 +166,7 @@ def _run(words: list[str]) -> int:
 
 
 def _crashed(error: Exception) -> int:
-    """Report an unexpected exception: the environment's fault, which the user can repair, or ours."""
+    """Report an unexpected exception: as bad input if the environment caused it, otherwise as an internal failure."""
     if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:  # an open stream
         stdout_failure()
         complain(f"output: cannot be written ({error.strerror})")

@@ -1,4 +1,4 @@
-"""``dpverify audit``: a lower bound on the epsilon of somebody's mechanism, or of a kernel of ours."""
+"""``dpverify audit``: a lower bound on the epsilon of a user's mechanism or of a bundled algorithm."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 REFUTED = 1
 
 SECONDS = 60.0  # time limit of one call of foreign code
-LEAST_SECONDS = 0.05  # blocks of outputs that took less are not stored
+LEAST_SECONDS = 0.05  # blocks of outputs that took less time are not stored
 
 
 def audit(
@@ -70,18 +70,18 @@ def audit(
     The bound comes from outputs of the mechanism on two neighbouring data sets. The mechanism is a Python function
     mechanism(dataset, rng) that returns an array of numbers, always of one shape. mechanism(dataset, rng, size) may
     return many independent outputs at once, which is faster. Calls must be independent of each other. A part of the
-    outputs (a quarter, or a tenth if there are many) trains the rule that judges the remaining outputs.
+    outputs (a quarter, or a tenth if there are many) trains the rule that classifies the remaining outputs.
 
     With --auditor, another auditor is audited instead: it gets outputs of laws whose epsilon is known, and the command
-    counts how often it is wrong and what it shows.
+    reports how often it is wrong and how large its bounds are.
 
     The exit code is 1 if the claim is refuted, or if the auditor is wrong more often than it states.
 
     Parameters
     ----------
     mechanism
-        module:function or file.py:function; an algorithm of your own, as file.py:NAME; or one of our kernels on their
-        worst cases: dp-nsgd, sr-nsgd, dp-srm, dpageem.
+        module:function or file.py:function; your own algorithm, as file.py:NAME; or a bundled algorithm, which is
+        audited on its worst case: dp-nsgd, sr-nsgd, dp-srm, dpageem.
     auditor
         module:function or file.py:function of auditor(first, second, epsilon, delta, confidence, seed). first and
         second are arrays (n, d) of outputs on two data sets. It returns a lower bound of epsilon, or whether it refutes
@@ -91,7 +91,7 @@ def audit(
         datasets in the module of the mechanism, or ten zeros against nine zeros and a 1.
     epsilon
         The claimed epsilon. The answer is then "refuted" or "not refuted at this power", never "private". Default:
-        no claim; for kernels, the epsilon that the accountant certifies.
+        no claim; for bundled algorithms, the epsilon that the accountant certifies.
     delta
         The delta at which epsilon is bounded. Default: 1e-5; with --auditor 0.01.
     n
@@ -101,8 +101,8 @@ def audit(
     confidence
         Confidence of the lower bound.
     law
-        What is assumed of the outputs. gaussian: they are Gaussian with one covariance; any: nothing. Default: any;
-        for kernels gaussian.
+        Assumption about the outputs. gaussian: they are Gaussian with a common covariance; any: none. Default: any; for
+        bundled algorithms gaussian.
     score
         module:function that maps outputs to scores, large where the second data set is likely. Default: learned
         scores.
@@ -118,11 +118,11 @@ def audit(
     fresh
         Ignore the store and draw everything again. --resume is the default.
     timeout
-        Seconds that one call of your code, or with --cluster a block of calls, may take. Your code runs in a process of
-        its own, which is ended after that time. 0: in this process without a limit, for a debugger.
+        Time limit in seconds for one call of your code or, with --cluster, for a block of calls. Your code runs in a
+        separate process, which is killed after that time. 0 runs it in this process without a limit, for a debugger.
     report
-        Folder in which the result is added to the page peers.md and its data, with --auditor to auditors.md; not for
-        kernels.
+        Folder of a report. The result is added to its page peers.md, with --auditor to auditors.md. Not for bundled
+        algorithms.
     """
     check_json(json)
     if (mechanism is None) == (auditor is None):
@@ -183,7 +183,7 @@ def audit(
 def _audit_auditor(
     auditor: str, options: dict[str, Any], json: Target | None, limit: float, report: Path | None
 ) -> int:
-    """Audit an auditor in a process of its own, and print a table."""
+    """Audit an auditor in a separate process, print a table and return the exit code."""
     for inside in () if report is None else (report, report / "data"):
         check_folder("--report", inside)
     try:
@@ -206,7 +206,7 @@ def _audit_auditor(
 
 
 def coverages(auditor: str, options: dict[str, Any]) -> Iterator[tuple[AuditorCoverage, str, dict[str, str]]]:
-    """Load an auditor and audit it with a progress bar; yield the result, its docstring and its libraries' versions."""
+    """Load and audit an auditor with a progress bar; yield the result, the docstring and the library versions."""
     from dpverify.conform.peers.recording import says_of, versions_of
     from dpverify.privacy.audit.records import AuditError
     from dpverify.privacy.auditors.coverage import audit_auditor
@@ -233,7 +233,7 @@ def _record(result: AuditResult, peer: Peer, report: Path) -> list[str]:
 
 
 def _show(texts: list[str], console: Console) -> None:
-    """Print one line each for a program, and wrapped lines in a terminal."""
+    """Print each text on one line or, in a terminal, wrapped."""
     from dpverify.report.terminal import print_lines
     from dpverify.report.text.paragraphs import StyledLine, wrapped
 
@@ -256,7 +256,7 @@ def results(
     is_recorded: bool,
     options: dict[str, Any],
 ) -> Iterator[tuple[AuditResult, Peer | None]]:
-    """Load what is audited, audit it with a progress bar, and yield the result, with its record if a page needs it."""
+    """Load and audit a mechanism with a progress bar; yield the result, and its record if a page needs it."""
     from dpverify.cli.backends import open_backend
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
@@ -290,14 +290,14 @@ def results(
 
 
 def _peer(mechanism: str, result: AuditResult) -> Peer:
-    """Describe the audited mechanism. Its module is loaded in this process."""
+    """Return the record of the audited mechanism, whose module is loaded in this process."""
     from dpverify.conform.peers.recording import audited
 
     return audited(mechanism, load_function("MECHANISM", mechanism)[1], result)
 
 
 def _cache_key(mechanism: str, datasets: str | None, target: AuditTarget) -> str | None:
-    """Return the mechanism's name with a digest of the data sets and of the Python files in its folder."""
+    """Return a cache key: the mechanism's name and a digest of the data sets and of the Python files in its folder."""
     try:
         with foreign_code("datasets"):
             digest = hashlib.sha256(pickle.dumps(target.datasets))
@@ -310,7 +310,7 @@ def _cache_key(mechanism: str, datasets: str | None, target: AuditTarget) -> str
 
 
 def _load_targets(mechanism: str, datasets: str | None, delta: float) -> tuple[Any, Any]:
-    """Load the mechanism and the data sets in another process."""
+    """Return the mechanism and the data sets; called in other processes."""
     from dpverify.privacy.audit.audit import default_datasets
 
     target = find(mechanism, datasets, None, delta)
@@ -338,7 +338,7 @@ def find(mechanism: str, datasets: str | None, score: str | None, delta: float) 
 
 
 def algorithm_of(mechanism: str) -> Algorithm[Any] | None:
-    """Return the algorithm that a user named, or None for a mechanism of his own."""
+    """Return the algorithm that the user named, or None if it is another mechanism."""
     from dpverify.algorithms.algorithm import Algorithm
     from dpverify.algorithms.registry import ALGORITHMS
 

@@ -1,4 +1,4 @@
-"""Where a command runs its work, and its result cache; imports nothing heavy at the top."""
+"""Open the execution backend and the result cache of a command; heavy imports are inside functions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
 
-FEW = 8  # claims up to which a run may be over before workers, started when their number is known, would be ready
-LONG = 2000  # characters of all names, which are written to the process before it reads
+FEW = 8  # with at most this many claims, a run may end before workers that are started later would be ready
+LONG = 2000  # limit on the characters of all names, which are written to the process before it reads
 
 
 @contextmanager
 def open_cluster(address: str | None) -> Iterator[Cluster | None]:
-    """Connect to the cluster at an address. The cluster keeps running at the end."""
+    """Connect to the cluster at an address. The cluster keeps running after the block."""
     if address is None:
         yield None
         return
@@ -70,7 +70,7 @@ def open_backend(
     temporary: bool = False,
     limit: float = 0.0,
 ) -> Iterator[Backend]:
-    """Open cluster and result cache of a command; at the end print their messages."""
+    """Open the cluster and the result cache of a command; print their messages after the block."""
     from dpverify.harness.run.backend import Backend
 
     blocks = open_store(store)
@@ -87,9 +87,9 @@ def open_backend(
 
 @contextmanager
 def early_worker(claims: Sequence[str]) -> Iterator[Executor | None]:
-    """Start a process that loads the checks of some claims, before their code is loaded here.
+    """Start a worker that loads the checks of the named claims while this process is still importing.
 
-    None is started for patterns, for many claims, or on one core.
+    Yield None for patterns, for many claims, or on one core.
     """
     words = "".join(claims)
     if not 0 < len(claims) <= FEW or len(words) > LONG or set("*?[") & set(words) or usable_cores() < 2:

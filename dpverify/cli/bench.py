@@ -1,4 +1,4 @@
-"""``dpverify bench``: measure, print the ratios to the limits, write what was asked for."""
+"""``dpverify bench``: run benchmarks, print ratios, and write the requested files."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def bench(
     if earlier := sum(info.earlier for info in measured.runs):
         complain(f"{earlier} passes were measured in a run that was ended; --fresh measures all anew")
     slower = False
-    with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
+    with ExitStack() as stack:  # a failed output, including a closed stdout, does not prevent the others
         stack.callback(_write_report, measured, report)
         stack.callback(write_record, measured, json)
         slower = _show(measured, old, on_stderr=json == STDOUT)
@@ -204,6 +204,6 @@ def _write_report(measured: Bench, folder: Path | None) -> None:
     try:
         write_bench(measured, folder)
         if read_runs(folder):
-            regenerate(folder)  # the first page of a report names the others
+            regenerate(folder)  # the index page of a report links this page
     except (ReportError, OSError) as error:
         raise BadInput("--report", folder, f"cannot be written ({error})") from error

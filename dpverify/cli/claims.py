@@ -1,4 +1,4 @@
-"""Options that name claims, their completion in a shell, ``dpverify list`` and ``dpverify units``."""
+"""``dpverify list`` and ``dpverify units``, and options that name claims, with shell completion."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ UNEXPLAINED = 1  # exit code if an inconsistency of units is not explained
 
 ClaimName: TypeAlias = Annotated[str, Parameter(completer=_claims)]
 PaperKey: TypeAlias = Annotated[str, Parameter(completer=_papers)]
-Statuses: TypeAlias = Annotated[list[str], Parameter(completer=_statuses)]  # not a Literal: it would load the ledger
+Statuses: TypeAlias = Annotated[list[str], Parameter(completer=_statuses)]  # not a Literal, which would load the ledger
 Kinds: TypeAlias = Annotated[list[str], Parameter(completer=_kinds)]
 
 Severities: TypeAlias = Annotated[list[str], Parameter(completer=_severities)]
 
 
 def chosen_severities(severities: Severities | None) -> frozenset[str] | None:
-    """Read a filter of severities, or None."""
+    """Return the checked filter of severities, or None if there is none."""
     return None if severities is None else _selection("--severity", severities, _severities(None))
 
 
 def chosen(statuses: Statuses | None, kinds: Kinds | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Read a filter of statuses and kinds. Unknown words are refused."""
+    """Return checked filters of statuses and kinds."""
     return _selection("--status", statuses, _statuses(None)), _selection("--kind", kinds, _kinds(None))
 
 
@@ -107,8 +107,7 @@ def list_claims(
     json
         Write the records and verdicts as JSON to this file, or to stdout for -.
     check
-        Check the files of records instead, and print every error and every oddity. The exit code is 2 if there is
-        an error.
+        Check the files of records instead, and print all errors and warnings. The exit code is 2 if there is an error.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.display import Listing, listed
@@ -133,9 +132,9 @@ def units(*papers: PaperKey, specs: Path | None = None, undetermined: bool = Fal
     """Check whether the formulas of papers agree in their units.
 
     If the loss or all lengths are multiplied by a number, all terms of a sum and both sides of a comparison must scale
-    alike. How the letters of a paper scale is stated in its file units.toml. Each inconsistency is printed with the
-    terms that differ. It is information on a record and does not refute a claim. The exit code is 1 if units.toml
-    does not explain an inconsistency, or if it explains one that is not there.
+    alike. The file units.toml of a paper states how its symbols scale. Each inconsistency is printed with the terms
+    that differ. An inconsistency does not refute a claim. The exit code is 1 if units.toml does not explain an
+    inconsistency, or if it explains one that does not exist.
 
     Parameters
     ----------
@@ -151,14 +150,14 @@ def units(*papers: PaperKey, specs: Path | None = None, undetermined: bool = Fal
 
     loaded = load_specs(specs)
     for paper in papers:
-        next(loaded.claims(paper), None)  # refuses an unknown paper
+        next(loaded.claims(paper), None)  # raises for an unknown paper
     reports = [check_units(spec) for key, spec in loaded.papers.items() if not papers or key in papers]
     print("\n".join(line for report in reports for line in report.lines(undetermined=undetermined)))
     return OK if all(report.is_as_expected for report in reports) else UNEXPLAINED
 
 
 def _checked(specs: Path | None) -> bool:
-    """Print all findings, errors on stderr, and return whether there was no error."""
+    """Print all findings, errors on stderr; return whether there is no error."""
     from dpverify.ledger import check_specs
 
     findings = check_specs(specs)
@@ -197,7 +196,7 @@ COLUMNS = ("claim", "kind", "verdict", "place in the paper")
 
 
 def _print(entries: Iterable[Listed], claims: Iterable[ClaimSpec]) -> None:
-    """Print a table in a terminal, and one line per claim and reading for a program; our notes come last."""
+    """Print a table in a terminal, otherwise one line per claim and reading; our notes come last."""
     from rich.console import Console
     from rich.text import Text
 
@@ -233,7 +232,7 @@ def _merge_readings(entries: Iterable[Listed], readings: Mapping[str, int]) -> I
 
 
 def _count_words(entries: Sequence[Listed]) -> str:
-    """Count claims and notes; readings are not counted separately."""
+    """Return a text with the numbers of claims and notes; readings are not counted."""
     from dpverify.report.words import claims_and_notes
 
     kinds = {entry.claim: entry.record.kind for entry in entries}

@@ -55,7 +55,7 @@ def compare(
     Parameters
     ----------
     experiment
-        Repeat a table or figure of a paper, with its methods and settings, at the printed and at the necessary
+        Repeat a table or figure of a paper, with its methods and settings, with the printed and with the needed
         noise. Takes --data, --test-data, --n, --seeds, --seed and --budget. section-6-2 and the figures train
         networks (extra torch) and take --epochs.
     epsilon
@@ -75,7 +75,7 @@ def compare(
     epochs
         Number of passes over the data, instead of steps.
     settings
-        Of an experiment with networks: how many settings of its grid each method tries at most.
+        For experiments with networks: largest number of settings of its grid that each method tries.
     batch
         Batch size.
     eta
@@ -83,11 +83,11 @@ def compare(
     lam
         Weight of the nonconvex regularizer. Default: 0.001.
     scale
-        unit: rows are scaled to length 1; clip: longer rows are. Default: unit.
+        unit: all rows are scaled to length 1; clip: only longer rows are. Default: unit.
     standardise
         Scale columns to mean 0 and variance 1 in the training part. Default: for the bundled data only.
     test_part
-        Part of the data that is used for testing. Default: a fifth.
+        Fraction of the data that is used for testing. Default: a fifth.
     also
         Another algorithm to compare, by name or as file.py:NAME, with its default settings; may be repeated.
     seeds
@@ -95,7 +95,7 @@ def compare(
     seed
         First seed.
     budget
-        How much is tuned and repeated; smoke tunes nothing.
+        Amount of work; smoke tunes nothing.
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     figure
@@ -111,7 +111,7 @@ def compare(
     fresh
         Ignore the store and make every run again. --resume is the default.
     timeout
-        With --cluster, seconds that one training may take on a worker, which then runs it in a process of its own.
+        With --cluster: time limit in seconds for one training on a worker, which then runs it in a separate process.
         After that time the command ends with an error. Default: no limit.
     """
     if timeout < 0:
@@ -162,8 +162,8 @@ def calibrate(algorithm: str, *, sigma: Real | None = None, json: Target | None 
     Parameters
     ----------
     sigma
-        Bound epsilon at this noise, without --epsilon: the noise multiplier of dp-nsgd and sr-nsgd, otherwise the
-        standard deviation of the noise of a coordinate.
+        Instead of --epsilon: bound epsilon at this noise, which is the noise multiplier of dp-nsgd and sr-nsgd, and
+        otherwise the standard deviation of the noise of one coordinate.
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """

@@ -1,4 +1,4 @@
-"""``dpverify conform``: whether an optimizer of yours does what its accounting presumes."""
+"""``dpverify conform``: test whether an optimizer keeps the assumptions of its accounting."""
 
 from __future__ import annotations
 
@@ -45,37 +45,38 @@ def conform(
 ) -> int:
     """Test whether an optimizer, or a whole training, does what its privacy accounting assumes.
 
-    The tests look at the batches, at what one example changes, at the noise and at the state. A call of your code that
-    raises, exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
+    The tests check the batches, the change by one example, the noise and the state. A call of your code that raises,
+    exits or does not return is a fault as well. The exit code is 1 if a test finds a fault or cannot be run.
 
     Parameters
     ----------
     targets
         Functions, as module:function or file.py:function. Each returns a PrivateOptimizer and a Promise (both from
         dpverify.conform), or a dict from names to such pairs. An Algorithm with a method "conformance" works too, and
-        so does the name of a bundled one that clips gradients, such as dp-sgd.
+        so does the name of a bundled algorithm that clips gradients, such as dp-sgd.
     seed
         Seed of the tests.
     alpha
         Upper bound on the false-alarm probability of all tests together.
     outputs
-        Also bound epsilon from below, with this number of runs on each side of pairs of batches; 0 skips this test.
+        Also compute a lower bound on epsilon, from this number of runs on each batch of neighbouring pairs. 0 skips
+        this test.
     seeds
-        Number of seeds. For a dict, or with more than one seed: count the seeds for which a fault is found.
+        Number of seeds. For a dict, or with more than one seed, the command counts the seeds with a fault.
     timeout
-        Seconds that one call of your code may take. Your code runs in a process of its own, which is ended after that
-        time. 0 runs it in this process without a limit, for a debugger.
+        Time limit in seconds for one call of your code. Your code runs in a separate process, which is killed after
+        that time. 0 runs it in this process without a limit, for a debugger.
     beside
         For a dict: other auditors to compare with, as module:function; docs/examples/peers has some.
     training
         The targets are trainings: functions of a data set and a seed that yield the released updates, in modules with
         a PROMISE; see docs/your-training.md.
     ranks
-        With --training: processes that train together, 2 to 4. --timeout is then the limit of one run.
+        With --training: number of processes that train together, 2 to 4. --timeout is then the limit of one run.
     device
-        Device of PyTorch, such as cuda. Each target is called with this name as its parameter "device".
+        PyTorch device, such as cuda. Each target is called with this name as its parameter "device".
     report
-        Folder in which the page peers.md and its data are written. Results of other targets stay.
+        Folder for the page peers.md and its data. Results of other targets are kept.
     summary
         File to which a summary in markdown is appended, for example "$GITHUB_STEP_SUMMARY".
     verbose
@@ -141,7 +142,10 @@ class Options(NamedTuple):
 def results(
     targets: tuple[str, ...], beside: tuple[str, ...], done: frozenset[Place], options: Options
 ) -> Iterator[tuple[str, Any]]:
-    """Load all targets first, so that a refused one ends the run. Then test the optimizers that are not done yet."""
+    """Load all targets, then yield messages with the results of the tests that are not in ``done``.
+
+    An invalid target ends the run before any test.
+    """
     import dpverify.conform.catalogue
     import dpverify.conform.outputs
     import dpverify.conform.training.ranks  # noqa: F401  loaded here, so that this does not count as foreign code's time
@@ -220,7 +224,7 @@ def _training_tests(target: str, make: Training, promise: Promise, options: Opti
 
 
 def load_training(target: str, device: str | None) -> Training:
-    """Import a training; each rank calls this."""
+    """Import and return a training; each rank calls this."""
     return _with_device(target, load_function("TARGET", target)[0], device)
 
 
@@ -235,12 +239,12 @@ def _card_name(device: str) -> str:
 
 
 def _with_device(target: str, function: Callable[..., Any], device: str | None) -> Callable[..., Any]:
-    """Pass the device to a target, which must have a parameter for it."""
+    """Bind the device to a target; raise BadInput if the target has no parameter for it."""
     if device is None:
         return function
     try:
         parameters = set(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # compiled functions do not tell
+    except (TypeError, ValueError):  # compiled functions have no signature
         parameters = set()
     if "device" not in parameters:
         raise BadInput("TARGET", target, "must have a parameter 'device' for --device")
@@ -248,7 +252,7 @@ def _with_device(target: str, function: Callable[..., Any], device: str | None) 
 
 
 def _training(target: str, device: str | None) -> tuple[str, ModuleType, tuple[Training, Promise]]:
-    """Return the first line of a training's docstring, its module, and the training with its promise."""
+    """Return the docstring of a training on one line, its module, and the training with its promise."""
     make, module = load_function("TARGET", target)
     from dpverify.conform import Promise
     from dpverify.conform.peers.recording import says_of
@@ -260,7 +264,7 @@ def _training(target: str, device: str | None) -> tuple[str, ModuleType, tuple[T
 
 
 def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Options) -> CatalogueEntry:
-    """Test one optimizer of a catalogue."""
+    """Test one optimizer of a catalogue and return its entry."""
     from dpverify.conform.catalogue import judge
 
     functions = {auditor: function for auditor, (function, _) in auditors.items()}
@@ -269,7 +273,7 @@ def _entry(target: str, name: str, pair: Pair, auditors: Auditors, options: Opti
 
 
 def _algorithm_or_value(target: str) -> tuple[Any, ModuleType]:
-    """Return a bundled algorithm by its name, or the object of the user, with its module."""
+    """Return a bundled algorithm or the user's object, and its module."""
     if ":" not in target:
         from dpverify.algorithms.registry import ALGORITHMS
 
@@ -279,9 +283,9 @@ def _algorithm_or_value(target: str) -> tuple[Any, ModuleType]:
 
 
 def _load_optimizer(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
-    """Return the first line of a function's docstring, its module, and its result."""
+    """Return the docstring of a function on one line, its module, and its result."""
     value, module = _algorithm_or_value(target)
-    make = getattr(value, "conformance", value)  # an Algorithm has it
+    make = getattr(value, "conformance", value)  # a method of Algorithm
     if not callable(make):
         raise BadInput("TARGET", target, f"must be a function, is {type(value).__name__}")
     from dpverify.conform import PrivateOptimizer, Promise

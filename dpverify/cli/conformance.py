@@ -1,4 +1,4 @@
-"""Load the targets of ``conform`` and ``audit``; print, summarize and write what ``conform`` finds."""
+"""Load the targets of ``conform`` and ``audit``; print and collect the results of ``conform``."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ DATASETS = "datasets"
 
 
 def load_datasets(target: str | None, module: ModuleType) -> object:
-    """Find the pair of data sets ``module:name``, or ``datasets`` in the mechanism's own module, if it is there."""
+    """Return the pair of data sets ``module:name``, by default ``datasets`` of the mechanism's module, or None."""
     if target is not None:
         value = load_value("--datasets", target)[0]
-    elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # `from sklearn import datasets` is no pair
+    elif not isinstance(getattr(module, DATASETS, module), ModuleType):  # excludes `from sklearn import datasets`
         target = f"{module.__name__}:{DATASETS}"
         value = getattr(module, DATASETS)
     else:
@@ -40,7 +40,7 @@ def load_datasets(target: str | None, module: ModuleType) -> object:
 
 
 def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleType]:
-    """Import a function, or refuse the option that names it."""
+    """Import a function and return it with its module; raise BadInput for the option if this fails."""
     try:
         return targets.load_function(target)
     except TargetError as error:
@@ -48,7 +48,7 @@ def load_function(option: str, target: str) -> tuple[Callable[..., Any], ModuleT
 
 
 def load_value(option: str, target: str) -> tuple[Any, ModuleType]:
-    """Import an object, or refuse the option that names it."""
+    """Import an object and return it with its module; raise BadInput for the option if this fails."""
     try:
         return load_object(target)
     except TargetError as error:
@@ -58,11 +58,11 @@ def load_value(option: str, target: str) -> tuple[Any, ModuleType]:
 REFUTED = 1
 WIDEST = 110  # maximum length of lines, also in a wider terminal
 
-Place: TypeAlias = tuple[int, str]  # number of the target, name in its dict or ""
+Place: TypeAlias = tuple[int, str]  # (number of the target, name in its dict or "")
 
 
 class ConformAnswers:
-    """The results of the tests so far. Those of an optimizer are printed as soon as it is finished."""
+    """The results of the tests so far. The results of an optimizer are printed when its tests are finished."""
 
     def __init__(self, targets: tuple[str, ...], seeds: int, summary: Path | None, *, verbose: bool) -> None:
         self.targets = targets
@@ -75,8 +75,8 @@ class ConformAnswers:
         self.peers: list[Peer] = []
         self.entries: list[CatalogueEntry] = []
         self.auditors: dict[str, str] = {}
-        self.versions: dict[str, dict[str, str]] = {}  # for each target, of the libraries that it imports
-        self.card = ""  # name of the graphics card that --device names
+        self.versions: dict[str, dict[str, str]] = {}  # target -> library -> version
+        self.card = ""  # name of the graphics card of --device
         self._place: Place | None = None
         self._optimizer: tuple[str, Peer | None] | None = None
         self._tests: list[ConformanceTest] = []
@@ -84,7 +84,7 @@ class ConformAnswers:
         self._show: Callable[[int, int, str], None] | None = None
 
     def take(self, message: str, value: Any) -> None:
-        """Take a message of `results`."""
+        """Process a message of ``conform.results``."""
         if message == "auditors":
             self.auditors = value
         elif message == "versions":
@@ -109,7 +109,7 @@ class ConformAnswers:
             self._end()
 
     def fail(self, error: ForeignError) -> None:
-        """Record that foreign code ended its process or did not return. Earlier results are kept."""
+        """Record that foreign code ended its process or did not return; keep earlier results."""
         from dpverify.conform.guarded import failed_call
         from dpverify.conform.peers.recording import short_target
         from dpverify.conform.peers.records import CatalogueEntry
@@ -126,7 +126,7 @@ class ConformAnswers:
         self._end()
 
     def _progress(self, done: int, total: int, label: str) -> None:
-        """Show the progress of the tests on stderr if it is a terminal. ``total``: 0 if unknown."""
+        """Show the progress of the tests on stderr if it is a terminal; ``total`` is 0 if unknown."""
         from dpverify.report.terminal import rounds_on_stderr
 
         self._show = self._show or self._bar.enter_context(rounds_on_stderr())

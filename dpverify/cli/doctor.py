@@ -1,4 +1,4 @@
-"""``dpverify doctor``: does this machine have what a run needs?"""
+"""``dpverify doctor``: check that this machine has everything that a run needs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def doctor() -> int:
 
 
 def _print(states: list[tuple[str, bool, str]]) -> None:
-    """Print a table in a terminal, and one line per finding for a program."""
+    """Print a table in a terminal, otherwise one line per finding."""
     from rich.console import Console
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""``dpverify train`` and ``dpverify party``, and the options that commands get from the settings of an algorithm."""
+"""``dpverify train`` and ``dpverify party``, and command options generated from the settings of algorithms."""
 
 from __future__ import annotations
 
@@ -107,9 +107,9 @@ def party(
 ) -> int:
     """Run one party of ddp-srm (Algorithm 2 of wang2019), whose rows no other party sees.
 
-    Start one process for each party. All need the same version and settings. Batches and noise come from the
-    randomness of the system. Connections are not encrypted: docs/parties.md describes which parties are protected
-    from which.
+    Start one process for each party. All processes need the same version and settings. Batches and noise come from
+    the randomness of the system. Connections are not encrypted: docs/parties.md describes which parties are
+    protected from which.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def party(
     lam
         Weight of the nonconvex regularizer.
     scale
-        unit: rows are scaled to length 1; clip: longer rows are.
+        unit: all rows are scaled to length 1; clip: only longer rows are.
     seed
         Seed of the choice of the output iterate. It does not determine batches or noise.
     timeout
@@ -180,14 +180,14 @@ Choose = Callable[["Algorithm[Any]"], "Mapping[str, Option] | None"]
 
 
 def train_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:
-    """Return the settings with which an algorithm is trained."""
+    """Return the training options of an algorithm."""
     from dpverify.algorithms.settings import options
 
     return options(algorithm.settings)
 
 
 def calibrate_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:
-    """Return what a calibration of an algorithm needs to know."""
+    """Return the calibration options of an algorithm, or None if it cannot be calibrated."""
     from dpverify.algorithms.settings import options
     from dpverify.kernels.check import ArgumentError
 
@@ -198,7 +198,7 @@ def calibrate_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:
 
 
 def add_algorithms(app: App, command: Command, choose: Choose, words: Sequence[str]) -> None:
-    """Add a subcommand to ``app`` for each algorithm, and for the one that ``words`` name as ``file.py:NAME``."""
+    """Add a subcommand to ``app`` for each bundled algorithm, and for an algorithm ``file.py:NAME`` in ``words``."""
     from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
     from dpverify.kernels.check import ArgumentError
 
@@ -217,7 +217,7 @@ def add_algorithms(app: App, command: Command, choose: Choose, words: Sequence[s
 
 
 def algorithm_first(words: list[str]) -> list[str]:
-    """Turn ``train --algorithm NAME``, and ``train`` alone, into ``train NAME``."""
+    """Rewrite ``train --algorithm NAME`` to ``train NAME``; without a name, insert the default algorithm."""
     from dpverify.algorithms.registry import ALGORITHMS
 
     command, *arguments = words
@@ -261,14 +261,14 @@ def _generated(command: Command, name: str, algorithm: Algorithm[Any], options: 
     documentation = inspect.getdoc(command) or ""
     _, heading, described = documentation.partition("Parameters\n----------\n")
     run.__doc__ = f"{algorithm.summary}\n\n{heading}{described}"
-    # inspect.signature reads this attribute, which functions have no type for
+    # inspect.signature reads this attribute, but the type of functions lacks it
     run.__signature__ = inspect.Signature(parameters, return_annotation=int)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
 def _parameter(option: Option) -> inspect.Parameter:
-    """Return a setting as a parameter of a command; whatever is left out has its default elsewhere."""
+    """Return a setting as a parameter of a command; its value is None if the option is not given."""
     setting = option.setting
     words = setting.help if setting.letter == option.name else f"{setting.help.rstrip('.')} ({setting.letter})."
     default = setting.default or ("" if option.default is None else str(option.default))

@@ -1,7 +1,7 @@
-"""``dpverify explain`` and ``conditions``: one claim in detail, and the conditions under which claims use each other.
+"""``dpverify explain`` and ``conditions``: one claim in detail, and the conditions of claims that other claims use.
 
-``explain`` shows all about one claim, with the evidence of the recorded run and its figures. ``conditions`` shows
-whether claims meet the conditions of the claims that they use.
+``explain`` shows a claim with its verdict, the evidence of the recorded run, and figures. ``conditions`` shows whether
+claims meet the conditions of the claims that they use.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def explain(
         Folder with a report. Its run is shown as evidence. Default: the run that comes with dpverify. If it has no
         verdict on the claim, the last run of verify in the store is shown.
     figure
-        Draw the figure of the claim to this *.svg file. Further figures get a number.
+        Draw the figure of the claim to this *.svg file. Further figures get a number in their names.
     at
         Only evaluate both sides at this point, such as "N=1000, alpha=1/2", for example at a counterexample.
     checks
@@ -66,7 +66,7 @@ def explain(
     from dpverify.report.explain import RECORDED, Explained, print_explained
 
     collect_seldom()
-    inputs = Inputs(specs)  # before anything else is read
+    inputs = Inputs(specs)  # before any other file is read
     loaded = load_specs(specs)
     selected = loaded.select((claim,))
     if len(selected) != 1:
@@ -97,7 +97,7 @@ OUTCOMES = {True: "true", False: "false", None: "undecided"}
 
 
 def _print_sides(spec: ClaimSpec, text: str, source: str | None) -> None:
-    """Print both sides of every statement of a claim at a point. Equal results are printed once."""
+    """Print both sides of every statement of a claim at a point; print equal results once."""
     from dpverify.api.judged_today import checks_of
     from dpverify.harness.search.at_point import NoValueError, at_point, read_point
     from dpverify.report.numbers import show_side
@@ -126,7 +126,7 @@ def _print_sides(spec: ClaimSpec, text: str, source: str | None) -> None:
 
 
 def _recorded_run(spec: ClaimSpec, report: Path | None) -> Run | None:
-    """Return the part of a recorded run that judged this claim. An unreadable report is bad input."""
+    """Return the part of a recorded run that judged this claim, or None; raise BadInput for an unreadable report."""
     from dpverify.api.verdicts import recorded_run_of_claim
     from dpverify.report.collect import ReportError
 
@@ -155,7 +155,7 @@ def _stored_run(specs: Specs, spec: ClaimSpec, checks: str | None) -> Run | None
 
 
 def _draw(results: Sequence[Result], target: Path) -> None:
-    """Draw every figure of some results, the first one under the given name."""
+    """Draw all figures of the results; the first one is written to ``target``."""
     from dpverify.kernels.check import ArgumentError
     from dpverify.report.collect import pictures
     from dpverify.report.files import check_target, write_whole
@@ -176,7 +176,7 @@ def _draw(results: Sequence[Result], target: Path) -> None:
         raise BadInput(error.variable, error.value, error.rule) from error
 
 
-SURPRISE = 1  # exit code where the records do not say which conditions are met
+SURPRISE = 1  # exit code if the records do not state which conditions are not met
 
 
 def conditions(
@@ -189,8 +189,8 @@ def conditions(
 ) -> int:
     """Judge whether the claims of a paper meet the conditions of the claims that they use.
 
-    Conditions that the claim itself states are only counted. Letters are compared by name. The exit code is 1 if a
-    condition is not met and the file conditions.toml of the paper does not say so, or says so wrongly.
+    Conditions that the claim itself states are only counted. Symbols are compared by name. The exit code is 1 if
+    the file conditions.toml of the paper omits a condition that is not met, or names one that is not violated.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def conditions(
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     seed
-        A whole number.
+        Seed of the random numbers; the same seed gives the same result.
     jobs
         Number of worker processes on this machine. Default: one per core.
     """
@@ -215,7 +215,7 @@ def conditions(
 
 
 def _lines(judged: JudgedConditions) -> Iterator[str]:
-    """Yield a block for each claim with conditions that it does not state, and a line of counts."""
+    """Yield lines for each claim whose used claims have conditions that it does not state, and a line of counts."""
     compared = [condition for condition in judged.conditions if condition.finding != "other letters"]
     for claim, of_claim in groupby(compared, key=lambda condition: condition.claim):
         yield claim

@@ -1,4 +1,4 @@
-"""``dpverify new-paper``: a folder for a paper of yours, complete from the start."""
+"""``dpverify new-paper``: create a working package for a paper of the user."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def new_paper(key: str, folder: Path, /) -> None:
             with project.open("x", encoding="utf-8") as opened:
                 opened.write((PROJECT + TABLE).format(key=key))
     except OSError as error:
-        shutil.rmtree(package, ignore_errors=True)  # it was made by this command, and is not complete
+        shutil.rmtree(package, ignore_errors=True)  # remove the incomplete folder, which this command created
         raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
     if exists:
         complain(f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}")

@@ -1,4 +1,4 @@
-"""Types of options that several commands share, checks of output files, and the exit of a command."""
+"""Shared option types, checks of output files, and error messages of commands."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ BROKEN_PIPE = 141
 
 
 class BadInput(Exception):  # noqa: N818 it is what happened, and main turns it into one line
-    """Input that a command refuses: one line that names the variable, the value and the rule."""
+    """Raised for invalid input; the message is one line with the variable, the value and the rule."""
 
     def __init__(self, variable: str, value: object, rule: str) -> None:
         super().__init__(f"{variable} {value}: {rule}")
 
     def __reduce__(self) -> tuple[Callable[[str], BadInput], tuple[str]]:
-        return _bad_input, (str(self),)  # it is also raised in processes of their own
+        return _bad_input, (str(self),)  # also raised in child processes
 
 
 def _bad_input(line: str) -> BadInput:
@@ -51,11 +51,11 @@ def complain(message: str) -> None:
         print(f"dpverify: {printable(' '.join(message.split()), 2000)}", file=sys.stderr, flush=True)
 
 
-TRACEBACK = "DPVERIFY_TRACEBACK"  # environment variable
+TRACEBACK = "DPVERIFY_TRACEBACK"  # environment variable that requests a traceback
 
 
 def internal_failure(error: BaseException) -> int:
-    """Report an unexpected exception in one line, on request with its traceback, and return the exit code."""
+    """Report an unexpected exception on one line, with its traceback if requested, and return the exit code."""
     from dpverify.foreign import error_text
 
     with_traceback = os.environ.get(TRACEBACK, "") not in {"", "0"}
@@ -70,25 +70,25 @@ def internal_failure(error: BaseException) -> int:
 
 
 def open_closed_streams() -> None:
-    """Open the null device for a closed stdout or stderr, so that no other file gets its number."""
+    """Open the null device for a closed stdout or stderr, so that no other file gets its file descriptor."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  it stays open
 
 
 def stdout_failure() -> OSError | None:
-    """Return the error if stdout cannot be written. The buffer is dropped, since Python would flush it again later."""
+    """Return the error if stdout cannot be written, and drop the buffer, which Python would flush again at exit."""
     try:
         sys.stdout.flush()
     except OSError as error:
-        with suppress(OSError, ValueError):  # a stream without a file has nothing to drop
+        with suppress(OSError, ValueError):  # a stream without a file descriptor has nothing to drop
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return error
     return None
 
 
 def whole(type_: object, tokens: Sequence[Token]) -> int:
-    """Read a whole number. 1.5 is refused, not rounded."""
+    """Parse an integer; 1.5 raises an error and is not rounded."""
     word = tokens[0].value
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", word):
         raise ValueError(f"{word!r} must be a whole number of at most 18 digits")
@@ -96,27 +96,27 @@ def whole(type_: object, tokens: Sequence[Token]) -> int:
 
 
 def real(type_: object, tokens: Sequence[Token]) -> float:
-    """Read a finite decimal number. Python would also accept 1_000, nan, and digits of other scripts."""
+    """Parse a finite decimal number; unlike ``float``, do not accept 1_000, nan, or digits of other scripts."""
     word = tokens[0].value
     if not re.fullmatch(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", word) or not math.isfinite(float(word)):
         raise ValueError(f"{word!r} must be a finite number, such as 2, 0.5 or 1e-5")
     return float(word)
 
 
-Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]  # a whole number
+Whole: TypeAlias = Annotated[int, Parameter(converter=whole, n_tokens=1)]  # integer option
 
-Real: TypeAlias = Annotated[float, Parameter(converter=real, n_tokens=1)]  # a finite number
+Real: TypeAlias = Annotated[float, Parameter(converter=real, n_tokens=1)]  # finite number option
 
-Fresh: TypeAlias = Annotated[bool, Parameter(negative="--resume")]  # whether nothing is taken from the store
+Fresh: TypeAlias = Annotated[bool, Parameter(negative="--resume")]  # whether the store is ignored
 
-Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]  # a file, or - for stdout
+Target: TypeAlias = Annotated[str, Parameter(allow_leading_hyphen=True)]  # file, or - for stdout
 
 
 STDOUT = "-"
 
 
 def check_json(target: str | None) -> None:
-    """Refuse a ``--json`` that could not be written after the run."""
+    """Raise BadInput if ``--json`` could not be written after the run."""
     if target is None or target == STDOUT:
         return
     if not target or target.startswith("--"):
@@ -128,7 +128,7 @@ def check_json(target: str | None) -> None:
 
 
 def check_folder(option: str, folder: Path) -> None:
-    """Make a folder, and refuse one that could not be written to after the run."""
+    """Create a folder; raise BadInput if it could not be written to after the run."""
     from dpverify.report.files import check_folder as check
 
     with refused():
@@ -136,7 +136,7 @@ def check_folder(option: str, folder: Path) -> None:
 
 
 def check_file(option: str, file: Path) -> None:
-    """Refuse a file that could not be written after the run."""
+    """Raise BadInput if a file could not be written after the run."""
     from dpverify.report.files import check_target
 
     with refused():
@@ -144,7 +144,7 @@ def check_file(option: str, file: Path) -> None:
 
 
 def check_report(folder: Path, names: Iterable[str]) -> None:
-    """Make a report's folder. Refuse it if one of these files exists and was not written by dpverify."""
+    """Create a report's folder; raise BadInput if one of these files exists and was not written by dpverify."""
     check_folder("--report", folder)
     from dpverify.report.collect import ReportError
     from dpverify.report.files import check_names
@@ -156,7 +156,7 @@ def check_report(folder: Path, names: Iterable[str]) -> None:
 
 
 def write_page(page: RecordedPage[RecordT], run: RecordT, folder: Path) -> None:
-    """Record a run in a report's folder, and write its page."""
+    """Record a run in a report's folder and write its page."""
     from dpverify.report.collect import ReportError
 
     try:
@@ -166,7 +166,7 @@ def write_page(page: RecordedPage[RecordT], run: RecordT, folder: Path) -> None:
 
 
 def check_figure(option: str, target: Path) -> None:
-    """Refuse to overwrite a file that the user did not name, unless it is a figure that dpverify drew."""
+    """Raise BadInput if a file exists that the user did not name, unless it is a figure drawn by dpverify."""
     from dpverify.report.files import is_generated
 
     if os.path.lexists(target) and not is_generated(target):
@@ -185,7 +185,7 @@ def write_record(record: Record, target: str | None) -> None:
 
 @contextmanager
 def refused() -> Iterator[None]:
-    """Report the refusal of an argument as the refusal of an option."""
+    """Convert an ArgumentError into BadInput for the option."""
     from dpverify.kernels.check import ArgumentError
 
     try:

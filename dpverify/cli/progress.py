@@ -1,4 +1,4 @@
-"""The progress of a run, on stderr if it is a terminal."""
+"""Show the progress of a run on stderr if it is a terminal."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from dpverify.harness.run.engine import Progress
     from dpverify.ledger.records import Status
 
-FIRST = 8  # number of refuted claims that are printed before the end
+FIRST = 8  # number of refuted claims that are printed during the run
 
 
 @contextmanager
 def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
-    """Show the progress of a run, and the first refutations. The returned function is called after each block.
+    """Show the progress of a run and its first refutations. Yield a function to call after each block.
 
-    It raises KeyboardInterrupt if a Ctrl-C was lost.
+    The function raises KeyboardInterrupt if a Ctrl-C was lost.
     """
     with _interrupts_kept() as raise_lost, bar_on_stderr(bars.MofNCompleteColumn()) as bar:
         task = bar.add_task("loading the kernels and the algebra", total=None)

@@ -1,4 +1,4 @@
-"""``dpverify prove``, ``rules`` and ``certify``: proofs as text, the rules they cite, and their certificates."""
+"""``dpverify prove``, ``rules`` and ``certify``: proofs as text, the rules that they cite, and their certificates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpverify.symbolic.rules import Rule
 
 
-FAULTY = 1  # exit code where a certificate is missing, wrong or not accepted
+FAULTY = 1  # exit code if a certificate is missing, wrong or not accepted
 RELATION_WORDS = {
     "equal": "the claim says the same",
     "weaker": "the claim follows from it",
@@ -44,7 +44,8 @@ def prove(claim: ClaimName, /, *, specs: Path | None = None, suggest: bool = Fal
     specs
         Folder with one folder of records per paper. Default: the records that come with dpverify.
     suggest
-        Suggest the next line: the printed side if a search reaches it from the last line, otherwise what rules give.
+        Suggest next lines: the right side of the claim if a search derives it from the last line, otherwise lines that
+        follow by a rule.
     """
     from dpverify.ledger import load_specs
     from dpverify.ledger.specs import several_claims
@@ -74,7 +75,7 @@ def _of_formulas(claim: ClaimSpec) -> Iterator[Statement]:
 
 
 def _search(statement: Statement, *, suggest: bool) -> bool:
-    """Search for a proof; print what it uses, or what was tried."""
+    """Search for a proof; print what it uses or what was tried, and return whether a proof was found."""
     from dpverify.symbolic.automatic.argument import argument_lines
     from dpverify.symbolic.automatic.proofs import EFFORT, from_left_side, prove
     from dpverify.symbolic.elaborate.examination import statement_lines
@@ -93,7 +94,7 @@ def _search(statement: Statement, *, suggest: bool) -> bool:
 
 
 def _print_next_lines(statement: Statement, chain: Derivation) -> None:
-    """Print lines that may follow the last one of a chain."""
+    """Print lines that may follow the last line of a chain."""
     from dpverify.symbolic.automatic.proofs import next_lines
 
     for line in next_lines(statement, chain):
@@ -101,7 +102,7 @@ def _print_next_lines(statement: Statement, chain: Derivation) -> None:
 
 
 def _with_proof(claim: ClaimSpec) -> Iterator[Statement]:
-    """Yield the statements of a claim that have a proof, one for each text and each wording."""
+    """Yield the statements of a claim that have a proof, once for each pair of proof and formulas."""
     proofs = []
     for statement in claim.statements():
         proof = claim.proofs.find(statement)
@@ -112,7 +113,7 @@ def _with_proof(claim: ClaimSpec) -> Iterator[Statement]:
 
 
 def _prove(statement: Statement, *, suggest: bool) -> bool:
-    """Print one proof; whether its certificate is accepted."""
+    """Print one proof, and return whether its certificate is accepted."""
     from dpverify.symbolic.elaborate.examination import examine, lines_of, statement_lines
     from dpverify.symbolic.elaborate.formulas import ProofError
 
@@ -232,7 +233,7 @@ def certify(
 
 
 def _check_out(out: Path) -> None:
-    """Make the folder; refuse it where it holds files under such names that are no certificates of dpverify."""
+    """Create the folder; raise BadInput if it has files with names of certificates that dpverify did not write."""
     from dpverify.harness.certificates import foreign_files
 
     check_folder("--out", out)

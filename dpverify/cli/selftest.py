@@ -1,4 +1,4 @@
-"""``dpverify selftest``: plant the faults of the catalogue, and say which are noticed."""
+"""``dpverify selftest``: plant known faults and report which of them are detected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     RecordT = TypeVar("RecordT", bound=Record)
 
-MISSED = 1  # exit code where a fault is missed, or the code is red without one
+MISSED = 1  # exit code if a fault is missed, or if tests fail without a fault
 STATE = ".selftest"
 
 
@@ -62,11 +62,11 @@ def selftest(
     tenth
         0 to 9: only every tenth fault.
     root
-        The checkout.
+        Root folder of the checkout.
     jobs
         Number of worker processes. Default: one per core.
     limit
-        Seconds for one fault.
+        Time limit in seconds for one fault.
     state
         File with the results so far; a fault is not run again while the code is unchanged. Default: .selftest in
         the checkout.
@@ -166,7 +166,7 @@ def _modules(
 
 
 def _write(page: RecordedPage[RecordT], run: RecordT, json: Target | None, report: Path | None) -> None:
-    """Write a result as JSON and on its page, as far as they were asked for."""
+    """Write a result as JSON and on its page, if requested."""
     write_record(run, json)
     if report is not None:
         write_page(page, run, report)
@@ -177,7 +177,7 @@ def _print(lines: Iterable[str], json: Target | None) -> None:
 
 
 def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | None:
-    """Refuse a report's folder that the page cannot be written to. Return the recorded run in it, if any."""
+    """Return the run recorded in a report's folder, if any; raise BadInput if the page cannot be written there."""
     if report is None:
         return None
     from dpverify.report.collect import ReportError
@@ -190,7 +190,7 @@ def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | N
 
 
 def _checked(state: Path) -> Path:
-    """Refuse a damaged file of earlier outcomes before anything is run."""
+    """Return the path of earlier outcomes; raise BadInput, before anything is run, if the file is damaged."""
     from dpverify.selftest.run import StateError, remembered
 
     try:

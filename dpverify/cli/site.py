@@ -1,4 +1,4 @@
-"""``dpverify site``: everything that is recorded and written, as static pages."""
+"""``dpverify site``: build static web pages of reports, claims, guides and API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dpverify.cli.output import OK, BadInput, check_folder, complain
 
-FAULTY = 1  # exit code where Sphinx warned
+FAULTY = 1  # exit code if Sphinx warns
 
 
 def site(*, out: Path, report: Path | None = None, specs: Path | None = None, checks: str | None = None) -> int:

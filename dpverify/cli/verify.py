@@ -1,4 +1,4 @@
-"""``dpverify verify``: judge claims, print the verdicts, write what was asked for."""
+"""``dpverify verify``: judge claims, print the verdicts, and write the requested files."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def verify(
         Package with the checks of the papers. Default: the checks that come with dpverify. A claim without a check
         is searched for counterexamples if both its sides are formulas.
     budget
-        How thorough the checks are.
+        Thoroughness of the checks.
     seed
         A whole number, or "commit" to derive the seed from the commit of the checkout, which nobody can choose in
         favour of a claim.
@@ -117,11 +117,11 @@ def verify(
         File in which finished work is stored, so that an interrupted run can continue. Default: the path in
         DPVERIFY_STORE, or dpverify/evidence.sqlite in the cache folder of the user.
     timeout
-        Seconds for one call of a check: its import, its plan, one block, or the combination of its blocks. After
-        that time its process is ended, and the check is inconclusive. A check that is not imported in time is bad
-        input. 0: no limit. Default: 600 if --checks or another package brings code, otherwise no limit.
+        Time limit in seconds for one call of a check: its import, its plan, one block, or the combination of its
+        blocks. After that time its process is ended, and the check is inconclusive. A check that is not imported in
+        time is bad input. 0: no limit. Default: 600 if checks come from another package, otherwise no limit.
     verbose
-        List every verdict with its reason. Default: only if there are few.
+        List every verdict with its reason. Default: only if there are at most 12.
     refuted
         List the refuted claims with their counterexamples.
     """
@@ -144,7 +144,7 @@ def verify(
 
     blocks = open_store(store)
     is_kept = blocks is not None and checks is None and cluster is None and timeout is None and not renew
-    inputs = _inputs(specs) if is_kept else None  # before anything else is read
+    inputs = _inputs(specs) if is_kept else None  # before any other file is read
     loaded = load_specs(specs)
     chosen = loaded.select(claims, paper)
     _check_pages(report, {claim.paper for claim in chosen})
@@ -187,7 +187,7 @@ def verify(
             complain(remote.failure)
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")
-    with ExitStack() as stack:  # what cannot be written, a closed stdout included, does not cost the rest
+    with ExitStack() as stack:  # a failed output, including a closed stdout, does not prevent the others
         stack.callback(_write, run, loaded, report, json)
         _show(run, _listed(run, verbose=verbose, refuted=refuted), on_stderr=json == STDOUT)
     from dpverify.harness.finished import exit_code
@@ -212,14 +212,14 @@ SECONDS = 600.0  # time limit of one call of a check of foreign code
 
 
 def _limit(specs: Specs, checks: str | None) -> float:
-    """Return the default limit of a call: none where all code comes with dpverify."""
+    """Return the default time limit of a call: 0, that is none, if all code comes with dpverify."""
     from dpverify.ledger.load import outside_papers
 
     return SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
 
 
 def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
-    """The statuses whose verdicts are listed."""
+    """Return the statuses whose verdicts are listed."""
     from dpverify.report.words import STATUSES
 
     if verbose or (len(run.results) <= FEW and not refuted):
@@ -240,7 +240,7 @@ def _show(run: Run, listed: Container[Status], *, on_stderr: bool) -> None:
 
 
 def _check_report(folder: Path | None) -> None:
-    """Refuse a folder that the report cannot be written to, or whose report cannot be read."""
+    """Raise BadInput if the report cannot be written to the folder, or if the report in it cannot be read."""
     if folder is None:
         return
     check_report(folder, ())
@@ -254,7 +254,7 @@ def _check_report(folder: Path | None) -> None:
 
 
 def _check_pages(folder: Path | None, papers: Iterable[str]) -> None:
-    """Refuse a folder that has other files where the run would write its pages, figures and data."""
+    """Raise BadInput if the folder has files of others where the run would write its pages, figures and data."""
     if folder is None:
         return
     from dpverify.report.pages.layout import INDEX

@@ -1,4 +1,4 @@
-"""Optimizers at equal privacy on the same data, over seeds."""
+"""Compare optimizers at equal privacy on the same data with several seeds."""
 
 from dpverify.compare.command import run_compare
 from dpverify.compare.records import CompareRequest, CompareResult

@@ -1,4 +1,4 @@
-"""``dpverify compare`` without the command line: a request in, text and files out, an exit code back."""
+"""The work of ``dpverify compare``: check a request, run it, write text and files, return the exit code."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def run_compare(
     backend: Backend | None = None,
     **options: Any,
 ) -> int:
-    """Compare as requested, write JSON (``-``: to stdout), an SVG figure and a report's page, and return the exit code.
+    """Run a comparison, write JSON (to stdout for ``-``), an SVG figure and a report page, and return the exit code.
 
-    With ``experiment``, repeat a paper's experiment instead. None stands for the default. ``backend`` runs and
-    caches the runs; by default they run in this process, without a cache.
+    With ``experiment``, repeat a paper's experiment instead. An argument of None selects the default. ``backend``
+    executes and caches the runs; by default they run in this process without a cache.
     """
     arguments = {name: value for name, value in options.items() if value is not None}
 
     def add(page: RecordedPage[Any], run: Callable[[], msgspec.Struct]) -> None:
-        """Add a run to its page, and link the page from the report's first page if it exists."""
+        """Add a run to its page. If the report has an index page, regenerate the report, so that it links the page."""
         assert report is not None
         changed = page.write(run(), report)
         if is_generated(report / INDEX):
@@ -85,7 +85,7 @@ def run_compare(
 
 
 def _request(arguments: dict[str, Any]) -> CompareRequest:
-    """Check the request of a comparison."""
+    """Return the checked request of a comparison."""
     for name in ("epsilon", "delta"):
         if name not in arguments:
             raise ArgumentError(name, None, f"must be given as --{name} unless --experiment is given")
@@ -96,7 +96,7 @@ def _request(arguments: dict[str, Any]) -> CompareRequest:
 
 
 def _experiment_request(experiment: str, arguments: dict[str, Any]) -> ExperimentRequest:
-    """Refuse settings that the experiment fixes, such as epsilon and lam."""
+    """Return the request of an experiment; raise for settings that the experiment fixes, such as epsilon and lam."""
     names = {field.name for field in fields(ExperimentRequest)}
     for name, value in arguments.items():
         if name not in names:
@@ -117,7 +117,7 @@ def recorded(request: CompareRequest, result: CompareResult) -> RecordedComparis
 
 
 def merged(stored: Comparisons | None, comparison: RecordedComparison) -> Comparisons:
-    """Add a comparison to those on a page, in place of an earlier one with the same command."""
+    """Add a comparison to those of a page; it replaces an earlier one with the same command."""
     every = [] if stored is None else stored.comparisons
     comparisons = {run.command: run for run in [*every, comparison]}
     return Comparisons(comparisons=list(comparisons.values()))

@@ -1,4 +1,4 @@
-"""Figures of comparisons: methods side by side, and over the passes or the iterations of a paper's experiment."""
+"""Figures of comparisons and of experiments: methods side by side, and curves over passes or iterations."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NETWORK_COLORS: Final = (
 
 @dataclass(frozen=True)
 class Margins:
-    """Height of a figure, and its margins, in inches; ``gap`` and ``room`` are between columns and between rows."""
+    """Height and margins of a figure in inches; ``gap`` separates columns, ``room`` separates rows."""
 
     height: float
     left: float
@@ -55,7 +55,7 @@ class Margins:
         return Figure(figsize=(style.WIDTH, self.height))
 
     def place(self, figure: Figure, row: int, column: int) -> Axes:
-        """Add one of two by two axes."""
+        """Add the axes at a row and column of a 2 by 2 grid."""
         width = (style.WIDTH - self.left - self.right - self.gap) / 2
         tall = (self.height - self.top - self.bottom - self.room) / 2
         left = self.left + column * (width + self.gap)
@@ -64,7 +64,7 @@ class Margins:
         return figure.add_axes(box)
 
     def titles(self, figure: Figure, heading: str, subtitle: str, **how: Any) -> None:
-        """Write the heading and the line below it."""
+        """Write the heading and the subtitle."""
         x = 0.12 / style.WIDTH
         figure.text(x, 1 - 0.2 / self.height, heading, fontsize=10.5, fontweight="bold", **how)
         figure.text(x, 1 - 0.42 / self.height, subtitle, fontsize=8.5, color=style.GREY, **how)
@@ -76,7 +76,7 @@ OVER_ITERATIONS: Final = Margins(4.9, 0.62, 0.12, 0.95, 0.95)
 
 
 def draw(result: CompareResult) -> Figure:
-    """Draw the measures, two by two: every seed as a pale dot, the mean as a full one, its interval as a line."""
+    """Draw the four measures: seeds as pale dots, the mean as a full dot, its interval as an error bar."""
     figure = SIDE_BY_SIDE.figure()
     for place, measure in enumerate(MEASURES):
         row, column = divmod(place, 2)
@@ -107,7 +107,7 @@ def _panel(axes: Axes, result: CompareResult, measure: str, *, named: bool) -> N
 
 
 def subtitle(result: CompareResult) -> str:
-    """Say in one line what is shown, and what its privacy is."""
+    """Return a subtitle with the sizes of the data, the number of seeds and the privacy."""
     budget = f"ε = {show_float(result.epsilon, 3)}, δ = {show_float(result.delta, 3)}"
     seeds = f"{result.done} seeds: dots; mean, 95% interval" if result.done > 1 else "1 seed, no interval"
     uncertified = " (not certified)" if result.data.standardised else ""
@@ -115,13 +115,13 @@ def subtitle(result: CompareResult) -> str:
 
 
 def svg(result: CompareResult) -> bytes:
-    """Draw the comparison as SVG, the same bytes for the same numbers."""
+    """Return the figure of a comparison as SVG; equal results give equal bytes."""
     title = f"Methods compared on {result.data.name}: gradient norm, training loss and test error"
     return style.to_svg(lambda: draw(result), title)
 
 
 def draw_table(table: DataTable, noise: str) -> Figure:
-    """Draw objective and gradient norm over passes: a row for each measure, a column for each epsilon."""
+    """Draw objective and gradient norm over passes, with a row per measure and a column per epsilon."""
     figure = OVER_PASSES.figure()
     rows = [row for row in table.rows if row.noise == noise]
     names = list(dict.fromkeys(row.method for row in rows))
@@ -142,7 +142,7 @@ def draw_table(table: DataTable, noise: str) -> Figure:
 
 
 def _curves(axes: Axes, rows: Sequence[MethodRow], column: int) -> None:
-    """Draw a measure of each method from its first look on: passes are on a logarithmic axis."""
+    """Draw a measure of each method over passes, without the point at 0 passes, since the axis is logarithmic."""
     for row, color in zip(rows, TABLE_COLORS, strict=True):
         mean = np.mean([run.path[1:] for run in row.runs], axis=0)
         axes.plot(mean[:, 0], mean[:, column], color=color, linewidth=1.5, marker=".", markersize=4)
@@ -151,12 +151,12 @@ def _curves(axes: Axes, rows: Sequence[MethodRow], column: int) -> None:
 
 
 def table_svg(table: DataTable, noise: str) -> bytes:
-    """Draw a table as SVG, the same bytes for the same numbers."""
+    """Return the figure of a table as SVG; equal results give equal bytes."""
     return style.to_svg(lambda: draw_table(table, noise), f"Objective and gradient norm on {table.name}")
 
 
 def draw_network(table: NetworkTable) -> Figure:
-    """Draw errors over iterations, a row for each part of the data: means over seeds, with the range of the seeds."""
+    """Draw training and test error over iterations: the mean over seeds and their range."""
     margins = OVER_ITERATIONS
     figure = margins.figure()
     epsilons = list(dict.fromkeys(row.epsilon for row in table.rows if row.epsilon is not None))
@@ -190,12 +190,12 @@ def _band(axes: Axes, row: NetworkRow, column: int, place: int) -> Line2D:
 
 
 def network_svg(table: NetworkTable) -> bytes:
-    """Draw a network's table as SVG, the same bytes for the same numbers."""
+    """Return the figure of a network's table as SVG; equal results give equal bytes."""
     return style.to_svg(lambda: draw_network(table), f"Errors over iterations, {table.network} on {table.data}")
 
 
 def experiment_svg(result: TableResult | NetworkResult) -> bytes:
-    """Draw the first table of an experiment, at the needed noise."""
+    """Return the figure of the first table of an experiment, at the needed noise, as SVG."""
     if isinstance(result, TableResult):
         return table_svg(result.tables[0], "needed")
     return network_svg(result.tables[0])

@@ -1,11 +1,12 @@
-"""The methods of a comparison, each with its own noise for the same (epsilon, delta), or with none.
+"""The methods of a comparison, calibrated to the same (epsilon, delta), and a method without noise.
 
-Besides Algorithms 1 and 2 and DP-SRM plain private gradient descent: full batches, and batches without replacement.
+Besides Algorithms 1 and 2 of tran2022 and DP-SRM, the methods include plain private gradient descent with full batches,
+and with batches drawn without replacement:
 
     w_{t+1} = w_t - eta ((1/B) sum over the batch of grad f(w_t, x_i) + Z_t),    Z_t ~ N(0, std^2 I)
 
-No example's gradient is longer than G, and replacing one example moves the mean by at most 2G/B where it is drawn. The
-part of a gradient that depends on the example is clipped at the bound on rows, which it never exceeds.
+No example's gradient is longer than G. Replacing one example changes the mean by at most 2G/B if the example is drawn.
+The part of a gradient that depends on the example is clipped at the bound on the rows, which it never exceeds.
 
 **Full batch** (dp-gd): T Gaussian steps, composed exactly, mu = sqrt(T) 2G / (N std). Smaller
 batches (dp-sgd, dp-srm): ``privacy.batches``.
@@ -47,32 +48,32 @@ UP = 1.0 + 1e-12
 
 @dataclass(frozen=True)
 class Descent:
-    """Numbers of a run."""
+    """Parameters of a descent run."""
 
     batch: int
     steps: int
-    std: float  # deviation of a coordinate of the noise
-    eta: float  # factor of the gradient; 0 for an algorithm that has none
+    std: float  # standard deviation of the noise of one coordinate
+    eta: float  # step size; 0 for an algorithm without one
 
 
 @dataclass(frozen=True)
 class Iterates:
-    """Iterates of a run: ``some`` of w_1, .., w_T, evenly spaced as :func:`looks` has them, and ``last``, w_{T+1}."""
+    """Iterates of a run: ``some`` of w_1, .., w_T, selected by :func:`looks`, and ``last``, which is w_{T+1}."""
 
     some: list[Vector]
     last: Vector
 
 
-LOOKS = 50  # at how many iterates a run is looked at, at most, besides the last one
+LOOKS = 50  # largest number of measured iterates, without the last one
 
 
 def looks(steps: int) -> list[int]:
-    """After how many steps to look at a run: at most 50 numbers from 0 to T - 1, evenly spaced, 0 among them."""
+    """Return the steps after which a run is measured: at most 50 evenly spaced numbers from 0 to T - 1, including 0."""
     return sorted({place * steps // LOOKS for place in range(LOOKS)})
 
 
 def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
-    """Smallest deviation of full batches, ``sqrt(T) 2G/(N mu)``, that balls show to be (epsilon, delta)-DP."""
+    """Return ``sqrt(T) 2G/(N mu)``, the least noise deviation certified in ball arithmetic for full batches."""
     mu = safe_mu(epsilon, delta)
     if mu > 0.0 and certify(mu, epsilon, delta):
         return math.sqrt(steps) * 2.0 * lipschitz / (examples * mu) * UP
@@ -80,9 +81,10 @@ def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, 
 
 
 def step_length(problem: Regression, batch: int, steps: int, std: float) -> float:
-    """The eta that makes the textbook bound ``2R/(eta T) + L eta V`` on the squared gradient smallest, at most 1/L.
+    """Return the eta of at most 1/L that minimizes the bound ``2R/(eta T) + L eta V`` on the squared gradient norm.
 
-    ``min(1/L, sqrt(2R/(L T V)))``, V being ``d std^2``, and G^2/B more for sampled batches (Ghadimi and Lan 2013, 2.1).
+    It is ``min(1/L, sqrt(2R/(L T V)))``. V is ``d std^2`` for full batches, and ``d std^2 + G^2/B`` for sampled batches
+    (Ghadimi and Lan 2013, 2.1).
     """
     sampling = 0.0 if batch == len(problem.x) else problem.lipschitz**2 / batch
     variance = len(problem.start) * std * std + sampling
@@ -93,13 +95,13 @@ def step_length(problem: Regression, batch: int, steps: int, std: float) -> floa
 
 
 def descend(problem: Regression, run: Descent, seed: int) -> Iterates:
-    """Do the steps from w_1 = 0."""
+    """Run the descent from w_1 = 0 and return its iterates."""
     numbers = DescentParameters(run.steps, run.batch, run.eta, run.std)
     return watch(NoisyDescent(batch_gradient(problem), len(problem.x), problem.start, numbers, seed=seed), run.steps)
 
 
 def watch(run: LongRun, steps: int) -> Iterates:
-    """Do all of a run, and look at it on the way."""
+    """Advance a run to its end and return its iterates."""
     iterates = []
     for step in looks(steps):
         run.advance(step - run.t)
@@ -113,11 +115,11 @@ class Method:
     """A method that is ready to run."""
 
     name: str
-    numbers: Descent  # T, B, eta and, for dp-gd and dp-sgd, the deviation of the noise
+    numbers: Descent  # T, B, eta and, for dp-gd and dp-sgd, the noise deviation
     sigma: float | None  # noise multiplier of Algorithms 1 and 2
-    noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
-    guarantee: Guarantee  # what is certified
-    run: Callable[[Regression, int], Iterates]  # ``run(problem, seed)``: some iterates and the last
+    noise_std: dict[str, float]  # standard deviation of one coordinate, by kind of noise
+    guarantee: Guarantee  # the certified guarantee
+    run: Callable[[Regression, int], Iterates]  # ``run(problem, seed)`` returns iterates
 
 
 Prepare = Callable[[Request, Dataset, Regression, int], Method]
@@ -125,7 +127,7 @@ Prepare = Callable[[Request, Dataset, Regression, int], Method]
 
 
 def _without_noise(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
-    """Algorithm 1 of tran2022 without noise, which is normalized descent with momentum."""
+    """Prepare Algorithm 1 of tran2022 without noise, which is normalized descent with momentum."""
     method = _normalized(DP_NSGD, request.changed(epsilon=None, delta=None, sigma=0.0), dataset, problem, batch)
     return replace(method, name=WITHOUT_NOISE, guarantee=Guarantee(f"{NOT_CERTIFIED}: there is no noise"))
 
@@ -133,15 +135,15 @@ def _without_noise(request: Request, dataset: Dataset, problem: Regression, batc
 def _normalized(
     algorithm: Algorithm[Any], request: Request, dataset: Dataset, problem: Regression, batch: int
 ) -> Method:
-    """Algorithm 1 or 2 of tran2022, with the steps and the step length of the request."""
-    del batch  # one example a step
+    """Prepare Algorithm 1 or 2 of tran2022, with the steps and the step length of the request."""
+    del batch  # these algorithms use one example per step
     return _trained(request.changed(algorithm=algorithm), dataset, problem)
 
 
 def prepare_other(
     algorithm: Algorithm[Any], request: Request, dataset: Dataset, problem: Regression, batch: int
 ) -> Method:
-    """Any algorithm with its own defaults and as many gradients of examples."""
+    """Prepare any algorithm with its own defaults and about as many example gradients as the normalized methods."""
     names = ("lam", "scale", "seed")
     shared: dict[str, Any] = {name: request.settings[name] for name in names if name in request.settings}
     if "batch" in options(algorithm.settings):
@@ -154,7 +156,7 @@ def prepare_other(
 
 
 def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:
-    """Calibrate a request, and make its runs as ``train`` does."""
+    """Calibrate the noise of a request, and run it as ``train`` does."""
     algorithm = request.algorithm
     settings, certified = account(request, request.settle(len(problem.x)), dataset, problem)
     numbers = Descent(getattr(settings, "batch", 1), settings.steps, 0.0, getattr(settings, "eta", 0.0))
@@ -167,7 +169,7 @@ def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:
 
 
 def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
-    """Prepare plain descent with as many gradients of examples, up to a step, as the normalized methods have."""
+    """Prepare plain descent with as many example gradients as the normalized methods, up to one step."""
     n = len(problem.x)
     G = problem.lipschitz
     epsilon, delta = _budget(request)
@@ -193,20 +195,20 @@ def _plain(name: str, request: Request, dataset: Dataset, problem: Regression, b
 
 
 def _full_batches(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
-    """Plain descent on all examples."""
+    """Prepare plain descent with full batches."""
     del batch
     return _plain(FULL_BATCHES, request, dataset, problem, len(problem.x))
 
 
 def _budget(request: Request) -> tuple[float, float]:
-    """Return epsilon and delta, which every comparison has."""
+    """Return epsilon and delta, which every comparison requires."""
     assert request.epsilon is not None
     assert request.delta is not None
     return request.epsilon, request.delta
 
 
 def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
-    """Give the zeta of DP-SRM that Theorem 4.4 of wang2019 chooses, its constant being 1, at most G."""
+    """Return the zeta that Theorem 4.4 of wang2019 chooses for DP-SRM, with the constant 1, but at most G."""
     n = len(problem.x)
     d = len(problem.start)
     reach = problem.smoothness * problem.gap * d * math.log(1.0 / delta)
@@ -214,7 +216,7 @@ def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
 
 
 def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
-    """Prepare DP-SRM with as many gradients, two of each example; gamma and C_2 are zeta, which bounds changes."""
+    """Prepare DP-SRM with as many example gradients, two per drawn example; gamma = min(1, zeta) and C_2 = zeta."""
     zeta = accuracy(problem, *_budget(request))
     steps = max(1, round(request.settle(len(problem.x)).steps / (2 * batch)))
     chosen = {"epochs": None, "steps": steps, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta), "change_clip": zeta}
@@ -243,6 +245,6 @@ BASELINE: Final = DP_NSGD.name
 
 
 def prepare(request: Request, name: str, dataset: Dataset, problem: Regression, batch: int) -> Method:
-    """Choose the noise of a method, of :data:`METHODS` or any other algorithm."""
+    """Return a calibrated method: one of :data:`METHODS` or any other algorithm."""
     ready = PREPARE.get(name) or partial(prepare_other, algorithm_named(name))
     return ready(request, dataset, problem, batch)

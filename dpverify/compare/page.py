@@ -1,4 +1,4 @@
-"""The page of comparisons: the findings, then each comparison with its figure, its tables and its command."""
+"""Generate the page of comparisons: the findings, then each comparison with its figure, tables and command."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ Differences = Mapping[tuple[str, str, str], MeanInterval]
 
 
 def family(results: Sequence[CompareResult]) -> int:
-    """Return how many differences are judged together: every pair and measure of every comparison."""
+    """Return the number of differences that are tested together: all pairs and measures of all comparisons."""
     return len(PAIRS) * len(MEASURES) * len(results)
 
 
 def differences(result: CompareResult, level: float) -> Differences:
-    """Return every difference of a comparison, with intervals corrected for all that are judged together."""
+    """Return all differences of a comparison, with intervals of the given (corrected) level."""
     outcomes = {method.name: method.outcomes for method in result.methods}
     return {
         (first, second, measure): difference
@@ -82,7 +82,7 @@ def seen(results: Sequence[CompareResult]) -> list[str]:
 
 
 def named(result: CompareResult) -> str:
-    """A comparison's name, as markdown."""
+    """Return the name of a comparison as markdown."""
     return f"{md.code(result.data.name)} at $`\\epsilon = {show_float(result.epsilon)}`$"
 
 
@@ -97,7 +97,7 @@ def _intervals(results: Sequence[CompareResult]) -> str:
 
 
 def _overview(results: Sequence[CompareResult]) -> str:
-    """One row per comparison and method: means with 95% intervals."""
+    """Return a table with one row per comparison and method: means with 95% intervals."""
     rows = [
         [named(result), md.code(method.name), *(method.means[measure].shown() for measure in MEASURES)]
         for result in results
@@ -107,7 +107,7 @@ def _overview(results: Sequence[CompareResult]) -> str:
 
 
 def _outcome_counts(all_differences: Sequence[Differences]) -> str:
-    """Count the comparisons by the difference that they show, pair by pair. The intervals are in the sentences."""
+    """Return a table that counts, for each pair and measure, the comparisons by outcome."""
     rows = []
     for first, second, question in QUESTIONS:
         cells = [_counted([of_result[first, second, measure] for of_result in all_differences]) for measure in MEASURES]
@@ -121,7 +121,7 @@ def _counted(intervals: Sequence[MeanInterval]) -> str:
 
 
 def _answers(result: CompareResult, all_differences: Differences) -> str:
-    """Yield a sentence for each difference of one comparison."""
+    """Return a list with the differences of one comparison in words."""
     lines = [
         f"{md.code(first)} against {md.code(second)}: "
         + "; ".join(
@@ -133,7 +133,7 @@ def _answers(result: CompareResult, all_differences: Differences) -> str:
 
 
 def _difference_sentence(measure: str, difference: MeanInterval) -> str:
-    """One difference in words, with its interval."""
+    """Return one difference in words, with its interval."""
     if difference.seen == "no difference seen":
         return f"{measure} no difference seen ({difference.shown('+')})"
     return f"{measure} **{difference.seen}** by {_without_sign(difference).shown()}"
@@ -159,7 +159,7 @@ STANDARDISED = "Its columns were standardised with the training part's means and
 
 
 def page(comparisons: Comparisons) -> str:
-    """Write ``comparison.md``, the same text for the same numbers."""
+    """Return the text of ``comparison.md``; equal results give equal text."""
     results = [comparison.result for comparison in comparisons.comparisons]
     level = corrected_level(family(results))
     pictured = zip(comparisons.comparisons, figure_names(comparisons), strict=True)
@@ -178,7 +178,7 @@ def page(comparisons: Comparisons) -> str:
 
 
 def figure_names(comparisons: Comparisons) -> list[str]:
-    """Names of the figures' files, one for each comparison."""
+    """Return the file names of the figures, one for each comparison."""
     names: list[str] = []
     for comparison in comparisons.comparisons:
         stem = slug("comparison", comparison.result.data.name, "epsilon", show_float(comparison.result.epsilon))
@@ -232,7 +232,7 @@ def _methods(result: CompareResult) -> str:
 
 
 def _differences(all_differences: Differences) -> str:
-    """Every pair of methods with every measure."""
+    """Return a table of the differences of all pairs of methods in all measures."""
     rows = []
     for first, second in PAIRS:
         cells = [all_differences[first, second, measure] for measure in MEASURES]
@@ -242,7 +242,7 @@ def _differences(all_differences: Differences) -> str:
 
 
 def _notes(results: Sequence[CompareResult]) -> str:
-    """Return each remark for the reader once. Remarks that were wrapped are joined again."""
+    """Return the distinct notes as a list. Notes that were wrapped into several strings are joined."""
     notes: dict[str, None] = {}
     for result in results:
         joined: list[str] = []
@@ -256,7 +256,7 @@ def _notes(results: Sequence[CompareResult]) -> str:
 
 
 def comparison_figures(comparisons: Comparisons) -> dict[str, bytes]:
-    """Draw every comparison; name of the file to content."""
+    """Return the figures of all comparisons as a dict from file name to content."""
     named_comparisons = zip(figure_names(comparisons), comparisons.comparisons, strict=True)
     return {name: svg(comparison.result) for name, comparison in named_comparisons}
 

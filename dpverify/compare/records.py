@@ -1,4 +1,4 @@
-"""The checked request for a comparison, the records of its results, and the interval of a mean over seeds."""
+"""The checked request of a comparison, the records of its results, and confidence intervals of means over seeds."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class MeanInterval(Record, frozen=True, kw_only=True):
 
     @property
     def seen(self) -> Literal["higher", "lower", "no difference seen"]:
-        """Say whether the interval of a difference excludes 0, and on which side it lies."""
+        """Direction of a difference if its interval excludes 0."""
         if self.low is not None and self.low > 0:
             return "higher"
         return "lower" if self.high is not None and self.high < 0 else "no difference seen"
 
     def shown(self, sign: str = "") -> str:
-        """Write ``mean [low, high]`` with four digits after the point; for a single seed ``mean [no interval]``."""
+        """Return ``mean [low, high]`` with four decimals, or ``mean [no interval]`` for a single seed."""
         if self.low is None or self.high is None:
             return f"{self.mean:{sign}.4f} [no interval]"
         return f"{self.mean:{sign}.4f} [{self.low:{sign}.4f}, {self.high:{sign}.4f}]"
@@ -46,7 +46,7 @@ class MeanInterval(Record, frozen=True, kw_only=True):
 def interval(
     values: Sequence[float], level: float = LEVEL, lower: float = -math.inf, upper: float = math.inf
 ) -> MeanInterval:
-    """Mean and t-interval, ``mean -+ t s/sqrt(S)`` with S - 1 degrees of freedom, cut to what the mean can be."""
+    """Return the mean and its t-interval ``mean -+ t s/sqrt(S)``, clipped to [lower, upper]."""
     count = len(values)
     mean = math.fsum(values) / count
     if count < 2:
@@ -57,11 +57,11 @@ def interval(
 
 
 def corrected_level(count: int) -> float:
-    """Level of each of ``count`` intervals for all of them to hold at 95% (Bonferroni)."""
+    """Return the level of each of ``count`` intervals such that all hold together with 95% (Bonferroni)."""
     return 1.0 - (1.0 - LEVEL) / count
 
 
-MOST_EPSILON = 1e6  # larger values promise nothing useful, and exceed the range of the accountants' floats
+MOST_EPSILON = 1e6  # larger values are useless, and exceed the float range of the accountants
 
 
 @dataclass(frozen=True)
@@ -73,21 +73,22 @@ class CompareRequest:
     epsilon, delta : float
         Privacy of every private method, for replacing one example.
     data, n, steps, epochs, eta, lam, scale, standardise
-        As in ``Request``; eta and steps are those of the normalized methods, the others have as many gradients of
-        examples; scale is ``unit`` or ``clip``. Epochs are passes over the training part.
+        As in ``Request``. ``eta`` and ``steps`` are those of the normalized methods; the other methods evaluate as many
+        example gradients. ``scale`` is ``unit`` or ``clip``. Epochs are passes over the training part.
     batch : int or None
-        Examples a step of dp-sgd; None: the root of N, rounded.
+        Batch size of the methods that draw batches; by default the rounded square root of N.
     test_part : float
-        Part of the data that is held out, above 0 and below 1.
+        Fraction of the data that is held out, above 0 and below 1.
     seeds, seed : int
-        S and the first: the seeds are seed, .., seed + S - 1. Each has its own split, the same for all methods.
+        Number of seeds S and first seed: the seeds are seed, .., seed + S - 1. Each seed has its own split, which all
+        methods share.
     also : tuple of str
-        Further algorithms, with their own defaults and as many gradients: names, or ``file.py:NAME``.
+        Further algorithms, as names or ``file.py:NAME``. They use their own defaults and as many example gradients.
 
     Raises
     ------
     ArgumentError
-        If an argument is out of its domain, or two exclude each other.
+        If an argument is out of its domain, or if two arguments exclude each other.
     """
 
     epsilon: float
@@ -128,7 +129,7 @@ class CompareRequest:
 
     @property
     def command(self) -> str:
-        """The request as a command line, defaults left out."""
+        """The request as a command line without default values."""
         words = ["dpverify", "compare"]
         for field in fields(self):
             value = getattr(self, field.name)
@@ -145,7 +146,7 @@ class CompareRequest:
 
 
 def show_word(value: object) -> str:
-    """Write a value with six digits if they are exact."""
+    """Return a value as text, floats with six significant digits if these are exact."""
     is_exact = isinstance(value, float) and float(f"{value:g}") == value
     return f"{value:g}" if is_exact else str(value)
 
@@ -165,11 +166,11 @@ class SeedOutcome(Record, frozen=True, kw_only=True):
 
     seed: int
     gradient_norm: float  # norm of the gradient on the training part, at the last iterate
-    # mean of the norm over iterates w_1, .., w_T, at most 50 of them, evenly spaced: of an iterate that is drawn at
-    # random, which is what Theorems 6 and 9 speak of
+    # mean of the norm over at most 50 evenly spaced iterates of w_1, .., w_T: approximates the expected norm at an
+    # iterate drawn at random, which Theorems 6 and 9 bound
     mean_gradient_norm: float
-    loss: float  # on the training part, at the last iterate
-    test_error: float  # part of the test part that is misjudged, at the last iterate
+    loss: float  # objective on the training part, at the last iterate
+    test_error: float  # fraction of the test part that is misclassified, at the last iterate
 
 
 class MethodResult(Record, frozen=True, kw_only=True):
@@ -177,16 +178,16 @@ class MethodResult(Record, frozen=True, kw_only=True):
 
     name: str  # as in ``METHODS``
     steps: int  # T
-    batch: int  # examples a step
-    eta: float  # length of a step (nsgd), or factor of the gradient (gd, sgd); 0 for an algorithm that has none
+    batch: int  # examples per step
+    eta: float  # length of a step (nsgd) or step size (gd, sgd); 0 for an algorithm without one
     sigma: float | None = None  # noise multiplier of Algorithms 1 and 2
-    noise_std: dict[str, float]  # deviation of a coordinate of each kind of noise
+    noise_std: dict[str, float]  # standard deviation of one coordinate, by kind of noise
     epsilon: float | None = None  # the guarantee for replacing one example, if one is certified
     delta: float | None = None
-    privacy: str  # the guarantee in words, or why there is none
-    outcomes: list[SeedOutcome]  # one a seed
-    means: dict[str, MeanInterval]  # for each of :data:`MEASURES`
-    minus_dp_nsgd: dict[str, MeanInterval]  # mean of the differences to dp-nsgd, seed by seed
+    privacy: str  # the guarantee in words, or the reason why there is none
+    outcomes: list[SeedOutcome]  # one per seed
+    means: dict[str, MeanInterval]  # measure -> mean
+    minus_dp_nsgd: dict[str, MeanInterval]  # measure -> mean difference to dp-nsgd over seeds
 
 
 class CompareResult(Record, frozen=True, kw_only=True):
@@ -201,7 +202,7 @@ class CompareResult(Record, frozen=True, kw_only=True):
     smoothness: float
     lam: float
     scale: str
-    seeds: int  # asked for, and finished by every method
+    seeds: int  # requested; ``done`` of them were finished by all methods
     done: int
     interrupted: bool
     seconds: float
@@ -210,7 +211,7 @@ class CompareResult(Record, frozen=True, kw_only=True):
 
 
 def intervals(outcomes: Sequence[SeedOutcome]) -> dict[str, MeanInterval]:
-    """Interval of each measure: none is below 0, and no test error above 1."""
+    """Return the interval of each measure, clipped to values of at least 0 and test errors of at most 1."""
     return {
         measure: interval(
             [getattr(outcome, measure) for outcome in outcomes],
@@ -224,25 +225,25 @@ def intervals(outcomes: Sequence[SeedOutcome]) -> dict[str, MeanInterval]:
 def differences(
     outcomes: Sequence[SeedOutcome], base: Sequence[SeedOutcome], level: float = LEVEL
 ) -> dict[str, MeanInterval]:
-    """Interval of each measure's differences to another method's, seed by seed on the same splits."""
+    """Return the interval of the mean difference to ``base`` for each measure; seeds are paired, with equal splits."""
     pairs = list(zip(outcomes, base, strict=True))
     return {m: interval([getattr(a, m) - getattr(b, m) for a, b in pairs], level) for m in MEASURES}
 
 
 class Repeatable(Record, frozen=True, kw_only=True):
-    """What is needed to reproduce a result."""
+    """Information for reproducing a result."""
 
     command: str  # the command line, with file names instead of paths
-    versions: dict[str, str] = {}  # of the libraries
+    versions: dict[str, str] = {}  # versions of the libraries
     machine: dict[str, str] = {}
-    commit: str = ""  # of the checkout, where there is one
+    commit: str = ""  # of the checkout, if there is one
 
 
 class RecordedComparison(Repeatable, frozen=True, kw_only=True):
-    """A comparison and how to make it again."""
+    """A comparison and how to reproduce it."""
 
-    source: str  # where the data are from; of a file its SHA-256
-    result: CompareResult  # what came out
+    source: str  # origin of the data; for a file, its SHA-256
+    result: CompareResult  # result of the comparison
 
 
 class Comparisons(Record, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Optimizers side by side: the same data, the same privacy, the same splits, many seeds."""
+"""Run a comparison of optimizers with the same data, privacy and splits, over many seeds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.shared_types import ReportProgress
 from dpverify.train.run import SAMPLE_STREAM, data_info
 
-SPLIT_STREAM = 3  # the seed's stream that holds examples out
+SPLIT_STREAM = 3  # random stream of a seed for the split into training and test part
 
 
 def compare(
@@ -45,18 +45,20 @@ def compare(
     Parameters
     ----------
     request : CompareRequest
-        What to run.
+        The checked request.
     report : callable or None
-        ``report(done, total, label)``: called after each run, and while a file is read.
+        Progress callback ``report(done, total, label)``, called after each run and while a file is read.
     dataset : Dataset or None
-        Data made from arrays by ``dataset_of``, instead of ``request.data``; standardised only where that is asked for.
+        Data made from arrays by ``dataset_of``, used instead of ``request.data``. Such data are standardised only on
+        request.
     backend : Backend or None
-        Runs and caches the runs. None: in this process, without a cache.
+        Executes and caches the runs. By default they run in this process without a cache.
 
     Returns
     -------
     CompareResult
-        The whole comparison; after Ctrl-C, or where the cluster was lost, the seeds that every method has finished.
+        The whole comparison. After Ctrl-C or the loss of the cluster, it contains the seeds that every method has
+        finished.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def compare(
     ArgumentError
         If a setting is out of its domain, or no noise can be certified.
     KeyboardInterrupt
-        If not even one seed was finished.
+        If the comparison was interrupted before every method finished a seed.
     """
     began = time.perf_counter()
     dataset = _load(request, report, dataset)
@@ -96,7 +98,7 @@ def compare(
 
 
 def _load(request: CompareRequest, report: ReportProgress | None = None, arrays: Dataset | None = None) -> Dataset:
-    """Load the data unchanged. ``standardised`` records whether the columns are to be standardised after the split."""
+    """Load the data unchanged; ``standardised`` of the result says whether to standardise columns after the split."""
 
     def progress(done: int, size: int) -> None:
         if report is not None:
@@ -120,7 +122,7 @@ def _split(request: CompareRequest, dataset: Dataset, seed: int) -> Split:
 
 
 class Comparison:
-    """All runs of a comparison by number: seed by seed, and for each seed method by method."""
+    """All runs of a comparison, numbered by seed and, for each seed, by method."""
 
     label = "a comparison"
     terms = ()
@@ -131,17 +133,17 @@ class Comparison:
         self.dataset = dataset
         self.batch = batch
         self.names = (*METHODS, *request.also)
-        same = replace(request, data=None, seeds=2)  # a run depends on the data, not on the number of runs
+        same = replace(request, data=None, seeds=2)  # a run does not depend on the number of seeds
         self.asked = f"compare {same!r} {dataset.digest}"
 
     @cached_property
     def methods(self) -> list[Method]:
-        """The methods. Their noise is chosen for the split of the first seed."""
+        """The methods, calibrated for the split of the first seed."""
         problem = _split(self.request, self.dataset, self.request.seed).problem
         return [prepare(self.request.shared(), name, self.dataset, problem, self.batch) for name in self.names]
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what can be computed again."""
+        """Exclude the methods, which can be computed again."""
         return {name: value for name, value in vars(self).items() if name != "methods"}
 
     def run(self, block: int) -> SeedOutcome:
@@ -154,7 +156,7 @@ class Comparison:
 def _run(
     work: Comparison, report: ReportProgress | None, backend: Backend | None
 ) -> tuple[list[list[SeedOutcome]], bool]:
-    """Run every method on every seed; on Ctrl-C keep the first seeds that every method has finished."""
+    """Run all methods on all seeds; on Ctrl-C, keep the leading seeds that all methods have finished."""
     count = len(work.names)
     total = work.request.seeds * count
 
@@ -169,9 +171,9 @@ def _run(
 
 
 def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
-    """Run a method, and measure its last iterate, including the error on the held-out examples."""
+    """Run a method and measure its iterates, including the error on the held-out examples."""
     problem = parts.problem
-    with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
+    with np.errstate(over="ignore", invalid="ignore"):  # the results are checked below
         iterates = method.run(problem, seed)
         w = iterates.last
         loss, norm = measured(problem, w)
@@ -201,7 +203,7 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
 
 
 def _notes(standardise: bool) -> list[str]:
-    """Return remarks for the reader."""
+    """Return notes for the reader of a comparison."""
     notes = [
         "each interval is a 95% t-interval over splits and noise on this data set, and says nothing about other data",
         "nsgd: alpha = 1/N, gamma = min(1, eta N), a fresh permutation in each epoch, as in train",
@@ -221,15 +223,15 @@ def _notes(standardise: bool) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A problem on the training part, and a test part, rows scaled."""
+    """A problem on the training part, and the test part; rows are scaled."""
 
     problem: Regression
-    x_test: Rows  # (m, p), labels 0..K-1
+    x_test: Rows  # shape (m, p)
     y_test: Vector
 
 
 def test_size(n: int, part: float) -> int:
-    """How many of n examples are held out: the nearest whole number, at least 1."""
+    """Return how many of n examples are held out: ``part * n`` rounded, at least 1."""
     held_out = max(1, round(part * n))
     if held_out >= n:
         raise check.ArgumentError("test_part", part, f"must leave at least one of the {n} examples for training")
@@ -243,7 +245,7 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
     held_out[rng.permutation(n)[: test_size(n, part)]] = True
     x = dataset.x[~held_out]
     x_test = dataset.x[held_out]
-    if dataset.standardised and not isinstance(x, CsrRows) and not isinstance(x_test, CsrRows):  # refused before
+    if dataset.standardised and not isinstance(x, CsrRows) and not isinstance(x_test, CsrRows):  # else rejected
         x, x_test = _standardised(x, x_test)
     rows = scaled(x, scale)
     y = dataset.y[~held_out]
@@ -252,7 +254,7 @@ def split(dataset: Dataset, part: float, rng: Generator, scale: RowScaling, lam:
 
 
 def _standardised(x: Matrix, x_test: Matrix) -> tuple[Matrix, Matrix]:
-    """Shift and scale by the means and deviations of ``x``. Columns that are constant in ``x`` become 0."""
+    """Standardise both with the means and deviations of ``x``; columns that are constant in ``x`` become 0."""
     largest = np.abs(x).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)
     mean = (x / unit).mean(axis=0)

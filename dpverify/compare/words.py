@@ -1,4 +1,4 @@
-"""A comparison as text: the settings, two tables, the guarantees, and its limits."""
+"""Format a comparison as text: settings, two tables, guarantees and notes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH = 26
 
 
 def summary(result: CompareResult) -> str:
-    """Return a summary of the comparison, in several lines."""
+    """Return a summary of the comparison as several lines of text."""
     return "\n".join((*_setting(result), "", *_means(result), "", *_differences(result), "", *_ending(result)))
 
 
@@ -56,7 +56,7 @@ def _differences(result: CompareResult) -> Iterator[str]:
 
 
 def _table(rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a row for each method, or a block of lines for each where the terminal is too narrow for rows."""
+    """Yield a row for each method or, in a narrow terminal, a block of lines for each method."""
     head = _row("method", *HEADS.values())
     if len(head) <= terminal_width():
         yield head
@@ -68,7 +68,7 @@ def _table(rows: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def made_with(words: str, run: Repeatable, *origin: tuple[str, str]) -> str:
-    """Write the command and the versions, as markdown."""
+    """Return the command, the origin of the data and the versions as markdown."""
     facts = [*origin, ("commit", run.commit), *sorted(run.versions.items()), *sorted(run.machine.items())]
     fact_words = ", ".join(f"{name} {md.code(value)}" for name, value in facts if value)
     return f"{words}:\n\n```sh\n{run.command}\n```\n\n{md.bullets([fact_words])}"

@@ -1,4 +1,4 @@
-"""Whether an optimizer of yours does what its accounting presumes, of batches, sensitivity, noise and state."""
+"""Test whether an optimizer keeps the assumptions of its accounting: batches, sensitivity, noise and state."""
 
 from dpverify.conform.records import PrivateOptimizer, Promise, Release, Statistic
 from dpverify.conform.results import Conformance, ConformanceTest

@@ -1,6 +1,7 @@
-"""The kit and other auditors on a catalogue of optimizers: what each auditor is given, and what it answers.
+"""Run the conformance tests ("the kit") and other auditors on a catalogue of optimizers.
 
-For the kit, the answer is in how many seeds it finds a fault.
+This module defines what an auditor receives and what it returns. For the kit, the number of seeds with a fault is
+recorded.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ class TwoWorlds:
     """Two neighbouring worlds, a run in each, and the epsilon that the promise has there, by delta."""
 
     name: str
-    one: Callable[[np.random.Generator], Any]  # what is released, one vector after the other
+    one: Callable[[np.random.Generator], Any]  # one run; returns the concatenated released vectors
     other: Callable[[np.random.Generator], Any]
     allowed: Callable[[float], float]
-    towards: Any  # direction of the gradient that differs, of length 1
+    towards: Any  # unit vector along the gradient that differs
 
     def draws(self, count: int, seed: int) -> tuple[Any, Any]:
         """So many runs in each world; two arrays of shape (count, numbers released)."""
@@ -46,7 +47,7 @@ class Given:
     optimizer: PrivateOptimizer
     promise: Promise
     cases: list[TwoWorlds]
-    alpha: float  # most that the chance of a false alarm may be, over all cases
+    alpha: float  # upper bound on the false-alarm probability, over all cases
     seed: int
 
 
@@ -157,7 +158,7 @@ def _ask(
     try:
         with foreign_code(f"auditor {auditor}"):
             answer = str(audit(given(optimizer, promise, alpha, seed)))
-    except ForeignError as error:  # what an optimizer raises may be its mistake; the page says so
+    except ForeignError as error:  # an exception of the optimizer may be its mistake, so the page reports it
         answer = error.reason.removeprefix("raised ")
         broken = True
     answer = " ".join(answer.split())[:200]

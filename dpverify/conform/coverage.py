@@ -1,6 +1,7 @@
-"""What the tests try, how much they draw in large dimensions, and the memory that this takes.
+"""Select batch sizes, steps and sample sizes of the tests, and estimate their memory.
 
-They try batch sizes that the promised sampling draws, and early, middle and late steps.
+The batch sizes are sizes that the promised sampling draws. The steps are early, middle and late ones. In large
+dimensions, fewer cases are tested.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from dpverify.conform.guarded import copied
 from dpverify.conform.records import PrivateOptimizer, Promise
 from dpverify.kernels import check
 
-ALL_STEPS = 24  # a run of at most so many steps is tested in each of them
-FIRST_STEPS = 8  # of a longer run
+ALL_STEPS = 24  # runs of at most this many steps are tested in every step
+FIRST_STEPS = 8  # tested steps at the start of a longer run
 LAST_STEPS = 4
 MIDDLE_STEPS = 8
-MOST_STEPS = 2000  # the tests look at no later step
-MOST_WALKED = 5 * 10**7  # numbers of gradients on the way to the last step: in large dimensions it is an earlier one
-WINDOW = 8  # steps in a row whose noise is tested: of a long run the first, some in the middle and the last ones
-MOST_GRADIENTS = 2**26  # numbers in a batch, 0.5 GB: larger Poisson samples than the promised size are left out
-TYPICAL = 24  # sizes of Poisson samples between their 5% and 95% quantiles, up to so many of which all are tried
-FEW_TYPICAL = 9  # are tried if there are more
-TAIL = 1e-6  # chance of smaller and of larger samples than are tried, besides those of four times the promised size
+MOST_STEPS = 2000  # later steps are not tested
+MOST_WALKED = 5 * 10**7  # total gradient entries up to the last tested step: in large dimensions that step is earlier
+WINDOW = 8  # consecutive steps whose noise is tested; a long run has three such windows: start, middle, end
+MOST_GRADIENTS = 2**26  # entries of a batch, 0.5 GB; larger Poisson samples are tested only up to batch + 1
+TYPICAL = 24  # if at most this many sizes lie between the 5% and 95% quantiles of Poisson sampling, all are tried
+FEW_TYPICAL = 9  # number of sizes tried otherwise
+TAIL = 1e-6  # probability of a sample below the smallest, or above the largest, size tried (4 * batch is tried too)
 
 
 def batch_sizes(promise: Promise) -> list[int]:
-    """Return batch sizes that the promised sampling draws, 0 among them if batches can be empty."""
+    """Return batch sizes that the promised sampling draws, including 0 if batches can be empty."""
     batch = promise.batch
     examples = promise.examples
     if promise.sampling == "epochs":
@@ -47,7 +48,7 @@ def batch_sizes(promise: Promise) -> list[int]:
 
 
 def noise_sizes(promise: Promise) -> list[int]:
-    """Return the batch sizes whose noise is tested in whole runs: the usual one and the smallest and largest."""
+    """Return the batch sizes whose noise is tested in whole runs: the promised, the smallest and the largest size."""
     sizes = batch_sizes(promise)
     return sorted({min(max(sizes[0], 1), promise.batch), promise.batch, sizes[-1]})
 
@@ -63,7 +64,7 @@ def tested_steps(promise: Promise) -> list[int]:
 
 
 def few_steps(promise: Promise) -> list[int]:
-    """Return an early, a middle and the last of the tested steps, and the first one."""
+    """Return the first, an early, a middle and the last tested step."""
     last = tested_steps(promise)[-1]
     return sorted({0, min(2, last), last // 2, last})
 
@@ -71,7 +72,7 @@ def few_steps(promise: Promise) -> list[int]:
 def states_before(
     optimizer: PrivateOptimizer, steps: Sequence[int], gradients: Any, seed: Sequence[int]
 ) -> Iterator[tuple[int, Any]]:
-    """Walk with the same gradients in each step; yield a copy of the state before each of some steps."""
+    """Run the optimizer with the same gradients in each step; yield each of ``steps`` and a copy of its prior state."""
     rng = np.random.default_rng(seed)
     state = optimizer.start()
     done = 0
@@ -83,7 +84,7 @@ def states_before(
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """Write sorted whole numbers, those that follow each other as one range."""
+    """Format sorted integers; three or more consecutive integers become a range."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -95,33 +96,33 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def steps_and_sizes(promise: Promise, steps: Sequence[int], sizes: Sequence[int]) -> str:
-    """Say which steps and batch sizes were tested."""
+    """Return a text that lists the tested steps and batch sizes."""
     of = f" of {promise.steps}" if len(steps) < promise.steps else ""
     return f"steps {ranges([step + 1 for step in steps])}{of}, batches of {ranges(sizes)}"
 
 
-MOST_NUMBERS = 2**25  # of noise in one array, 268 MB; a run of few steps is kept whole, however long its vectors are
-LEAST_WORK = 1.5e9  # what all tests together may take, about 15 s of numpy; the unit is a pass over one number
-WORK_PER_ROOT = 6e6  # in large dimensions, times the root of the dimension
-NOISE_WORK = 3  # of drawing one number of noise
-RUNS = 0.2  # shares of the work: whole runs at gradients of 0
-SAMPLES = 0.2  # noise at other gradients
-SEARCH = 0.3  # what one example changes
+MOST_NUMBERS = 2**25  # of noise in one array, 268 MB; exceeded only if SHORTEST runs need more
+LEAST_WORK = 1.5e9  # work budget of all tests, about 15 s of numpy; unit: one pass over one number
+WORK_PER_ROOT = 6e6  # budget in large dimensions, per square root of the dimension
+NOISE_WORK = 3  # work of drawing one number of noise
+RUNS = 0.2  # fractions of the budget: whole runs with gradients of 0
+SAMPLES = 0.2  # noise at nonzero gradients
+SEARCH = 0.3  # sensitivity search
 STATE = 0.2
-ARRAYS = 4  # of the largest batch: it, its copy, and what an optimizer makes of it
-NOISE_ARRAYS = 3  # as large as all runs: their noise, a copy, and what a test makes of it
-STEP_VECTORS = 64  # vectors of the dimension that the tests hold besides
-SHORTEST = 2  # runs, which their means and variances need
+ARRAYS = 4  # arrays as large as the largest batch: the batch, its copy, and temporaries of the optimizer
+NOISE_ARRAYS = 3  # arrays as large as the noise of all runs: the noise, a copy, and temporaries of a test
+STEP_VECTORS = 64  # further vectors of the released dimension
+SHORTEST = 2  # fewest runs that have a mean and a variance
 
 
 def affordable(share: float, promise: Promise, numbers: float) -> int:
-    """Return how many steps a share of the work allows, with so many numbers in a batch; at least 1."""
+    """Return how many steps a fraction of the work budget allows, at least 1; a batch has ``numbers`` entries."""
     work = max(LEAST_WORK, WORK_PER_ROOT * promise.dimension**0.5)
     return max(1, int(share * work / (numbers + NOISE_WORK * promise.released_dimension)))
 
 
 def steps_of_runs(promise: Promise) -> int:
-    """Return how many steps of a run have their noise tested: all of a short one, parts of a long one."""
+    """Return in how many steps of a run the noise is tested: all steps of a short run, three windows of a long one."""
     last = tested_steps(promise)[-1] + 1
     if promise.covariance is not None:
         return promise.steps
@@ -129,7 +130,7 @@ def steps_of_runs(promise: Promise) -> int:
 
 
 def noise_runs(promise: Promise, size: int, requested: int) -> int:
-    """Return how many whole runs with batches of this size can be kept and paid for, at most ``requested``."""
+    """Return how many whole runs with batches of this size the memory and work limits allow, at most ``requested``."""
     steps = steps_of_runs(promise)
     fit = MOST_NUMBERS // (steps * promise.released_dimension)
     paid = affordable(RUNS / 3, promise, size * promise.dimension) // steps
@@ -137,7 +138,7 @@ def noise_runs(promise: Promise, size: int, requested: int) -> int:
 
 
 def check_memory(promise: Promise, outputs: int = 0) -> None:
-    """Refuse a promise whose tests do not fit in the memory of this machine, before anything is drawn."""
+    """Raise an error, before anything is drawn, if the tests of a promise do not fit in the memory of this machine."""
     d = promise.released_dimension
     runs = max(MOST_NUMBERS, SHORTEST * steps_of_runs(promise) * d)
     floats = (

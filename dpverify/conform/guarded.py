@@ -1,6 +1,6 @@
-"""An optimizer whose calls are guarded: whatever its code does is a finding, never the end of the tests.
+"""Wrap an optimizer so that errors of its code become findings and do not end the tests.
 
-It may compute on devices of PyTorch, and tensors that it releases from there become arrays.
+The optimizer may compute on any PyTorch device. Released tensors are converted to numpy arrays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpverify.problems.networks.oracle import load_torch
 
 
 def on_host(released: Any) -> Any:
-    """Return a tensor of PyTorch as an array, wherever it is and whatever its type; other objects as they are."""
+    """Convert a PyTorch tensor of any device and type to an array; return other objects unchanged."""
     if not hasattr(released, "detach"):
         return released
     tensor = released.detach().cpu()
@@ -33,22 +33,23 @@ def on_host(released: Any) -> Any:
 
 
 def card_name(device: str) -> str:
-    """Return the name of a graphics card, "" for other devices; refuse a device that cannot compute on this machine.
+    """Return the name of a graphics card, or "" for other devices; raise if PyTorch cannot compute on the device.
 
-    Computing on a graphics card also starts its generators, so that later tests keep and compare their states.
+    The computation also initializes the generators of a graphics card, so that later tests can compare and restore
+    their states.
     """
     torch = load_torch()
     try:
         torch.zeros(1, device=device).cpu()
         return str(torch.cuda.get_device_name(device)) if torch.device(device).type == "cuda" else ""
-    except (AssertionError, RuntimeError) as error:  # both are raised for devices that a build does not support
+    except (AssertionError, RuntimeError) as error:  # raised for devices that this build does not support
         reason = message_of(error).partition(". ")[0]
         rule = f"must be a device of this machine on which PyTorch computes ({reason[:120]})"
         raise ArgumentError("device", device, rule) from error
 
 
 def tf32_note(promise: Promise) -> Iterator[ConformanceTest]:
-    """State whether a graphics card may have rounded float32 to TF32. A note: what it changes has tests of its own."""
+    """Yield a note that says whether a graphics card may round float32 to TF32. Other tests measure the effect."""
     torch = sys.modules.get("torch")
     if promise.dtype == "float64" or torch is None or not torch.cuda.is_initialized():
         return
@@ -65,7 +66,7 @@ def tf32_note(promise: Promise) -> Iterator[ConformanceTest]:
 def _uses_tf32(backends: Any, settings: Any) -> bool:
     try:
         return bool(settings.allow_tf32)
-    except RuntimeError:  # the setting was changed by its newer name
+    except RuntimeError:  # the setting was changed through its newer name, fp32_precision
         precision = settings.fp32_precision
         return str(backends.fp32_precision if precision == "none" else precision) == "tf32"
 
@@ -76,7 +77,7 @@ LIBRARIES = ("random", "numpy", "torch", "jax")
 
 @contextmanager
 def playing(tape: Tape) -> Iterator[None]:
-    """Take the normal numbers of all generators and libraries from a tape while the block runs."""
+    """Replace the normal numbers of all generators and libraries by those of a tape within the block."""
     with ExitStack() as stack:
         for library in LIBRARIES:
             if library in sys.modules:
@@ -87,22 +88,22 @@ def playing(tape: Tape) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class CountedState:
-    """State of an optimizer after some steps, and the clip length that the last of them used."""
+    """State of an optimizer, the number of steps taken, and the clip length of the last step."""
 
     step: int
     state: Any
     clip_length: float
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CountedState:
-        """Copy only the optimizer's part: this takes a third of the time, and states are copied before each step."""
+        """Copy only the optimizer's state. States are copied before each step, and this is three times as fast."""
         return CountedState(self.step, deepcopy(self.state, memo), self.clip_length)
 
 
 class GuardedOptimizer:
-    """Calls the code of an optimizer, checks the form of what it returns, and counts releases that are not finite.
+    """Call the code of an optimizer, check the form of its results, and count releases that are not finite.
 
-    What it releases is in units of the promised clip length: a vector is divided by the clip length of its step, and a
-    statistic is scaled so that its noise has the deviation of the vector's noise, and appended.
+    Releases are rescaled to the promised clip length: a vector is multiplied by ``promise.clip`` over the clip length
+    of its step. A statistic is scaled so that its noise has the deviation of the vector's noise, and is appended.
     """
 
     def __init__(self, optimizer: PrivateOptimizer, promise: Promise) -> None:
@@ -121,9 +122,9 @@ class GuardedOptimizer:
             return CountedState(0, self._optimizer.start(), self._promise.clip)
 
     def _step(self, state: CountedState, gradients: Any, rng: np.random.Generator) -> tuple[CountedState, Any]:
-        """Take a step; the released vector has the promised shape and is of float64.
+        """Take a step; the released vector is float64 and has the promised shape.
 
-        With a tape as the given generator, all normal numbers come from it, whichever library draws them.
+        If ``rng`` is a tape, all normal numbers come from it, whichever library draws them.
         """
         size = len(gradients)
         for generator in self.shared:
@@ -145,7 +146,7 @@ class GuardedOptimizer:
         return CountedState(state.step + 1, inner, clip_length), released
 
     def _clip_length(self, release: Release, step: int) -> float:
-        """Return the clip length that the step used, as released or as promised."""
+        """Return the clip length of the step: the released one if it is adaptive, otherwise the promised one."""
         schedule = self._promise.clip_schedule
         length = release.clip_length
         if self._promise.adaptive_clip:
@@ -164,7 +165,7 @@ class GuardedOptimizer:
         return statistic if promised is None else statistic * (self._promise.deviation / promised.deviation)
 
     def _batches(self, examples: int, steps: int, rng: np.random.Generator) -> Iterable[Any]:
-        """Draw as many batches as there are, up to ``steps``; the optimizer's own iterator may have no end."""
+        """Return at most ``steps`` batches; the optimizer's iterator may be infinite."""
         assert self._optimizer.batches is not None
         with foreign_code("batches"):
             return [
@@ -172,7 +173,7 @@ class GuardedOptimizer:
             ]
 
     def finite_test(self) -> ConformanceTest:
-        """Whether every number released so far was finite."""
+        """Test whether every number released so far was finite."""
         finding = f"each of {self.releases} released vectors is finite"
         if self.not_finite:
             finding = (
@@ -189,12 +190,12 @@ def copied(state: Any) -> Any:
 
 
 def clip_length(state: Any) -> float:
-    """Return the clip length that the last step used, 0 if the optimizer is not guarded."""
+    """Return the clip length of the last step, or 0 if the optimizer is not guarded."""
     return state.clip_length if isinstance(state, CountedState) else 0.0
 
 
 def judged(name: str, tests: Iterable[ConformanceTest]) -> Iterator[ConformanceTest]:
-    """Yield tests, and a finding if a call of foreign code returns no value or replaces functions of these tests."""
+    """Yield ``tests``, then a finding if foreign code did not return or replaced functions that the tests use."""
     reason = ""
     try:
         yield from tests
@@ -218,6 +219,6 @@ def judged(name: str, tests: Iterable[ConformanceTest]) -> Iterator[ConformanceT
 
 
 def failed_call(where: str, error: ForeignError) -> ConformanceTest:
-    """The finding that foreign code did not return a value, so that the tests of this kind ended there."""
+    """Return the finding that a call of foreign code did not return, which ended the tests of this kind."""
     sees = "a call that raises, exits or does not return"
     return ConformanceTest(f"calls in {where}", False, str(error), sees, error=str(error))

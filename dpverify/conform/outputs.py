@@ -1,4 +1,4 @@
-"""What outputs give away: lower bounds of epsilon on worst cases, beside what the promised noise gives."""
+"""Audit released outputs: lower bounds on epsilon for worst-case batches, compared with the promised epsilon."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditError
 
 DELTA = 1e-5
-STEPS = 2  # of a run that is observed; the same batch in each
+STEPS = 2  # length of an observed run; the same batch in each step
 
 
 def output_tests(
     optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, outputs: int
 ) -> Iterator[ConformanceTest]:
-    """Audit two steps on pairs of neighbouring batches, where the noise of each step is promised to be its own.
+    """Audit two steps on pairs of neighbouring batches, if independent noise in each step is promised.
 
-    They are the first two steps, and for the last pair the last two that are tested.
+    The first two steps are audited; for the last pair of batches, the last two tested steps.
     """
     if promise.covariance is not None or promise.memory is not None:
         yield not_tested("outputs", "the noise of a step may depend on earlier ones")
@@ -40,7 +40,7 @@ def output_tests(
 
     last = max(0, tested_steps(promise)[-1] + 1 - STEPS)
     other_rows = np.ones((promise.batch, promise.dimension)) * promise.clip
-    state = None  # before the last steps
+    state = None  # the start; replaced by the state before the last steps for the last pair
 
     def released(gradients: Any, rng: np.random.Generator) -> Any:
         return run_on(optimizer, [gradients] * STEPS, rng, state)
@@ -57,7 +57,7 @@ def output_tests(
             refused = f"no bound ({words}): {error}"
             yield ConformanceTest("outputs", False, refused, "outputs that cannot be audited")
             return
-        if audited.interrupted:  # the bound is from fewer outputs than were asked for
+        if audited.interrupted:  # the bound uses fewer outputs than requested
             raise KeyboardInterrupt
         refuted = refuted or audited.verdict == "refuted"
         power = min(power, float(audited.power.largest_epsilon) if audited.power else 0.0)
@@ -66,7 +66,7 @@ def output_tests(
             where = words
     if power <= allowed and not refuted:
         words = f"so few outputs can show at most epsilon {power:.3g}, and {allowed:.3g} is promised for two steps"
-        yield replace(not_tested("outputs", words), alpha=alpha)  # it could have refuted
+        yield replace(not_tested("outputs", words), alpha=alpha)  # the audit could have refuted
         return
     words = f"epsilon of two steps is at least {largest:.3g} ({where}); {allowed:.3g} is promised at delta = {DELTA:g}"
     words += (
@@ -77,7 +77,7 @@ def output_tests(
 
 
 def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.Generator, state: Any = None) -> Any:
-    """All vectors that are released on these batches, one after the other, from a state or from the start."""
+    """Return the concatenated vectors that are released on these batches, from ``state`` or from the start."""
     state = optimizer.start() if state is None else copied(state)
     releases = []
     for gradients in batches:
@@ -87,9 +87,10 @@ def run_on(optimizer: PrivateOptimizer, batches: Iterable[Any], rng: np.random.G
 
 
 def pairs_of_batches(promise: Promise) -> Iterator[tuple[str, Any, Any]]:
-    """Neighbouring batches of promised sizes: what else is there, and the one gradient there and not, or turned round.
+    """Yield neighbouring batches of promised sizes, with a description of the gradients that they share.
 
-    Poisson samples are a single example, the promised size and a large one; other batches have the promised size.
+    One long gradient is present in the first batch. In the second batch it is absent or reversed. Poisson samples
+    have one example, the promised size or a larger size; other batches have the promised size.
     """
     d = promise.dimension
     clip = promise.clip

@@ -1,6 +1,6 @@
-"""What is described to the tests: an optimizer, its promise, and what a step releases.
+"""Input of the tests: an optimizer, its promise, and the release of a step.
 
-A step may release the clip length that it used and noised statistics besides its vector.
+Besides its vector, a step may release its clip length and noised statistics.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Statistic:
-    """Numbers that each step releases besides its vector, with noise of their own.
+    """Additional numbers that each step releases, with independent noise.
 
     Parameters
     ----------
     sensitivity : float
         Largest change of these numbers by one example, in the Euclidean norm, above 0.
     deviation : float
-        Standard deviation of the noise of each of them, above 0.
+        Standard deviation of the noise of each number, above 0.
     size : int
-        How many numbers there are, at least 1.
+        Number of released numbers, at least 1.
     """
 
     sensitivity: float
@@ -37,7 +37,7 @@ class Statistic:
     size: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Raise ValueError if a field is out of range."""
         for name in ("sensitivity", "deviation"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
@@ -47,16 +47,16 @@ class Statistic:
 
 @dataclass(frozen=True)
 class Release:
-    """What a step releases, if that is more than a vector.
+    """Release of a step that releases more than a vector.
 
     Parameters
     ----------
     vector : array
         The released vector.
     clip_length : float, optional
-        Clip length that this step used, if ``Promise.adaptive_clip`` is set. It may depend on earlier releases only.
+        Clip length of this step, if ``Promise.adaptive_clip`` is set. It may depend on earlier releases only.
     statistic : array
-        The noised numbers that ``Promise.statistic`` describes, such as the noised share of gradients that are not
+        The noised numbers that ``Promise.statistic`` describes, such as the noised fraction of gradients that are not
         clipped.
     """
 
@@ -68,7 +68,7 @@ class Release:
 Sampling: TypeAlias = Literal["poisson", "batches", "epochs"]
 SAMPLINGS: tuple[Sampling, ...] = ("poisson", "batches", "epochs")
 NEIGHBOURS = ("add-remove", "replace-one")
-# of a promise that an event makes
+# limits of Promise.of_event
 LEAST_EXAMPLES = 64
 MOST_EXAMPLES = 10_000
 
@@ -78,51 +78,53 @@ Batches: TypeAlias = Callable[[int, int, np.random.Generator], Iterable["np.ndar
 
 @dataclass(frozen=True)
 class Promise:
-    """What the accounting of an optimizer presumes.
+    """Assumptions of the accounting of an optimizer.
 
     Parameters
     ----------
     sigma : float
-        Noise multiplier, above 0: the released vector has noise of deviation ``sigma * clip / divisor`` in each
-        coordinate.
+        Noise multiplier, above 0: the noise of each coordinate of the released vector has standard deviation
+        ``sigma * clip / divisor``.
     clip : float
         Largest norm that one example's gradient keeps, above 0.
     divisor : float
-        What the sum of clipped gradients is divided by, above 0; 1 for a sum, the expected batch size for a mean.
+        Divisor of the sum of clipped gradients, above 0: 1 for a sum, the expected batch size for a mean.
     steps : int
-        Steps of a trajectory that is tested, at least 2.
+        Number of steps of a tested run, at least 2.
     dimension : int
         Length of a gradient, at least 2.
     sampling : {"poisson", "batches", "epochs"}
-        Each example with probability ``batch / examples``; ``batch`` examples without replacement, anew in each step;
-        a fresh order of all examples in each epoch, cut into batches.
+        ``"poisson"`` includes each example with probability ``batch / examples``. ``"batches"`` draws ``batch``
+        examples without replacement in each step. ``"epochs"`` permutes all examples in each epoch and cuts the
+        permutation into batches.
     examples, batch : int
-        Size of the data and of a batch, the expected one under Poisson sampling.
+        Size of the data set, and size of a batch (the expected size under Poisson sampling).
     neighbours : {"add-remove", "replace-one"}
-        What one example does: it is there or not, or another one is there. If all batches have one size, an example
-        that is not there leaves a gradient of 0.
+        Neighbouring data sets differ by adding or removing one example, or by replacing one. If all batches have the
+        same size, a removed example leaves a gradient of 0.
     covariance : sequence of sequence of float, optional
-        Of the noise of one coordinate over the steps, in units of its variance in a step without reuse; by default
-        the noise of each step is independent. Trees have the number of nodes that two steps share.
+        Covariance of the noise of one coordinate over the steps, in units of ``(sigma * clip / divisor)**2``. By
+        default the noise of different steps is independent. For tree aggregation, the entry of two steps is the number
+        of nodes that they share.
     clip_schedule : sequence of float, optional
-        Clip length of each step, if it follows a public schedule; ``clip`` is then the unit of the results. The noise
-        of a step has deviation ``sigma`` times its own clip length over ``divisor``.
+        Clip length of each step, if it follows a public schedule; results are then in units of ``clip``. The noise
+        of a step has standard deviation ``sigma`` times the step's clip length over ``divisor``.
     adaptive_clip : bool
         Whether each step returns a :class:`Release` that names its clip length, which may depend on earlier releases.
-        The noise of a step has deviation ``sigma`` times that clip length over ``divisor``.
+        The noise of a step has standard deviation ``sigma`` times that clip length over ``divisor``.
     statistic : Statistic, optional
-        Numbers that each step releases besides its vector, in a :class:`Release`, such as the noised share of gradients
-        that are not clipped.
+        Additional numbers that each step releases in a :class:`Release`, such as the noised fraction of gradients that
+        are not clipped.
     memory : sequence of sequence of float, optional
-        Weight of the clipped gradients of each step (column) in what is released in each step (row), for momentum of
-        gradients that was released with correlated noise only: a lower triangular matrix. By default a step releases
-        its own gradients only. The accounting must cover this memory.
+        Lower triangular matrix: the weight of the clipped gradients of each step (column) in the release of each step
+        (row). It is needed if momentum of gradients is released with correlated noise only. By default a release
+        contains the gradients of its own step only. The accounting must cover this memory.
     dtype : {"float64", "float32", "bfloat16", "float16"}
-        Type of the released numbers. What one example changes and the law of the noise are tested with its rounding.
-        Clipping and sums must be computed in float32 at least, whatever the type.
+        Type of the released numbers. The tests of sensitivity and noise allow for its rounding. For every type,
+        clipping and sums must be computed in float32 or a wider type.
     participation : Participation, optional
-        In which steps one example can take part, if the accounting presumes this and nothing else of the batches, as
-        that of a matrix mechanism does. ``sampling`` then says only which sizes batches have.
+        Constraint on the steps in which one example can take part, if the accounting assumes nothing else about the
+        batches, as for matrix mechanisms. ``sampling`` then determines only the batch sizes.
 
     Examples
     --------
@@ -150,7 +152,7 @@ class Promise:
     participation: Participation | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Raise ValueError if a field is out of range."""
         for name in ("sigma", "clip", "divisor"):
             if not 0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
@@ -165,7 +167,7 @@ class Promise:
         self._check_steps()
 
     def _check_steps(self) -> None:
-        """Refuse what does not fit the number of steps."""
+        """Raise ValueError if a field does not fit the number of steps."""
         schedule = self.clip_schedule
         if schedule is not None and (
             len(schedule) != self.steps or not all(0 < length < np.inf for length in schedule)
@@ -188,18 +190,18 @@ class Promise:
         Parameters
         ----------
         event : dp_accounting.DpEvent
-            Gaussian steps that are all alike, sampled by Poisson or not, and composed.
+            Composition of identical Gaussian steps, with or without Poisson sampling.
         clip : float
-            Largest norm that one example's gradient keeps, above 0: the event does not say.
+            Largest norm that one example's gradient keeps, above 0; the event does not contain it.
         examples : int, optional
-            Size of the data; by default the fewest from 64 on of which the sampled part is a whole number.
-        **more
+            Size of the data set; by default the smallest size of at least 64 with an integer expected batch size.
+        **fields
             The other fields, such as ``divisor``.
 
         Raises
         ------
         ValueError
-            If the event holds another mechanism or steps of several kinds, or a batch would not be whole.
+            If the event has another mechanism or different steps, or if the expected batch size is not an integer.
         """
         from dpverify.privacy.accounting import steps_of_event
 
@@ -221,51 +223,51 @@ class Promise:
         Parameters
         ----------
         mechanism : MatrixMechanism
-            With a square matrix C, which gives the number of steps and the covariance.
+            Mechanism with a square matrix C, which determines the number of steps and the covariance.
         sigma, clip : float
-            Standard deviation of a number of Z in clip lengths, and the clip length, above 0.
+            Standard deviation of an entry of Z in clip lengths, and the clip length; both above 0.
         **fields
             The other fields, such as ``divisor``.
 
         Raises
         ------
         ValueError
-            If the matrix is not square, or a field is out of its range.
+            If the matrix is not square or a field is out of range.
         """
         return cls(sigma=sigma, clip=clip, steps=mechanism.steps, covariance=mechanism.covariance(), **fields)
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of a coordinate of a step's noise."""
+        """Standard deviation of the noise of one coordinate in one step."""
         return self.sigma * self.clip / self.divisor
 
     @property
     def sensitivity(self) -> float:
-        """Most that one example may change a released vector."""
+        """Largest allowed change of a released vector by one example."""
         return (2.0 if self.neighbours == "replace-one" else 1.0) * self.clip / self.divisor
 
     @property
     def statistic_sensitivity(self) -> float:
-        """Most that one example may change the statistic, scaled so that its noise has the vector's deviation."""
+        """Largest allowed change of the statistic by one example, in units in which its noise has ``deviation``."""
         return 0.0 if self.statistic is None else self.deviation * self.statistic.sensitivity / self.statistic.deviation
 
     @property
     def joint_sensitivity(self) -> float:
-        """Most that one example may change the vector and the scaled statistic together."""
+        """Largest allowed joint change of the vector and the scaled statistic by one example."""
         return float(np.hypot(self.sensitivity, self.statistic_sensitivity))
 
     @property
     def joint_multiplier(self) -> float:
-        """Noise multiplier of the vector and the statistic together, as an accountant needs it."""
+        """Noise multiplier of the joint release of vector and statistic, for an accountant."""
         return self.sigma * self.sensitivity / self.joint_sensitivity
 
     @property
     def released_dimension(self) -> int:
-        """Numbers that a step releases."""
+        """Number of released numbers per step."""
         return self.dimension + (0 if self.statistic is None else self.statistic.size)
 
     def weight(self, step: int, of: int) -> float:
-        """Weight of the gradients of a step in the release of a step, both counted from 0."""
+        """Return the weight of the gradients of step ``of`` in the release of ``step``, both counted from 0."""
         if self.memory is None:
             return float(step == of)
         return float(np.asarray(self.memory, dtype=float)[step, of])
@@ -277,23 +279,24 @@ def no_state() -> None:
 
 @dataclass(frozen=True)
 class PrivateOptimizer:
-    """An optimizer, as far as privacy sees it.
+    """The parts of an optimizer that matter for privacy.
 
     Parameters
     ----------
     step : callable
         ``step(state, gradients, rng) -> (state, released)``: ``gradients`` is a ``(batch, dimension)`` array of
-        float64, one row per example of the batch that was drawn, as they come from the model and not yet clipped;
-        ``released`` is the vector that leaves, with its noise, or a :class:`Release`. All noise must come from ``rng``,
-        a numpy Generator. A state can be copied by ``copy.deepcopy``.
+        float64, one row per example of the drawn batch, before clipping; ``released`` is the released noisy vector or a
+        :class:`Release`. All noise must come from ``rng``, a numpy Generator. ``copy.deepcopy`` must be able to copy a
+        state.
     start : callable
-        ``start() -> state`` before the first step; None by default.
+        ``start() -> state`` returns the state before the first step; by default the state is None.
     batches : callable, optional
-        ``batches(examples, steps, rng)`` gives the indices of the batch of each step. Without it, sampling is not
-        tested.
+        ``batches(examples, steps, rng)`` returns or yields the indices of the batch of each step. Without it, sampling
+        is not tested.
     at_clip : callable, optional
-        ``at_clip(length)`` builds the same optimizer with another clip length. With it, sensitivity and noise are
-        tested at a second clip length, which finds one that is not passed on, or noise that is scaled by its square.
+        ``at_clip(length)`` builds the same optimizer with another clip length. With it, sensitivity and noise are also
+        tested at a second clip length. This detects a clip length that is not passed on, and noise that is scaled by
+        the square of the clip length.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Reports of conformance tests: as text, as tables for notebooks, and as markdown for continuous-integration services.
+"""Reports of conformance tests: text, tables for notebooks, and markdown for continuous-integration services.
 
-Faults are in the order of their causes. A test that fails because of another fault is named with that fault only.
+Causes come before their consequences. A test that fails because of another fault is listed only under that fault.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ CONSEQUENCES = {
 }
 """What else fails, as a rule, where a test finds a fault."""
 
-LABEL = 7  # columns of the word FAULT
+LABEL = 7  # width of the label FAULT
 NOTE = "note: "
-WIDE_LABEL = 12  # and of the words "not tested"
+WIDE_LABEL = 12  # width of the label "not tested"
 STYLES = {"ok": "", "fault": "red", "not tested": "yellow"}
 
 
@@ -98,7 +98,7 @@ def faults(tests: Sequence[ConformanceTest]) -> list[ConformanceFault]:
 
 
 def subject(test: ConformanceTest) -> str:
-    """Return what a test is about: the longest word of :data:`ORDER` that its name begins with."""
+    """Return the subject of a test: the longest entry of :data:`ORDER` that begins its name."""
     words = (word for word in ORDER if test.name == word or test.name.startswith((f"{word},", f"{word} ")))
     return max(words, key=len, default="")
 
@@ -109,15 +109,15 @@ def _rank(test: ConformanceTest) -> int:
 
 
 def _belongs(test: ConformanceTest, group: Sequence[ConformanceTest]) -> bool:
-    """Whether a failed test has the cause of some others, the first of which is the cause itself."""
+    """Test whether a failed test belongs to a group of failed tests; the first test of the group is the cause."""
     return _is_consequence(test, group[0]) or test.because in map(subject, group)
 
 
 def _is_consequence(test: ConformanceTest, cause: ConformanceTest) -> bool:
-    """Whether a failed test is expected to pass once the fault of another one is mended."""
+    """Test whether ``test`` is expected to pass once the fault ``cause`` is fixed."""
     about = subject(test)
     of = subject(cause)
-    if about in ("outputs", of):  # an audit finds what every other fault gives away
+    if about in ("outputs", of):  # any fault can raise the audited epsilon
         return True
     if test.error and test.error == cause.error:
         return True
@@ -132,9 +132,9 @@ def report(
     verbose: bool = False,
     how: str = "text(verbose=True)",
 ) -> list[StyledLine]:
-    """Return the lines of a report: faults first, then what passed.
+    """Return the lines of a report: faults first, then totals.
 
-    ``verbose`` adds every test with its numbers; ``how`` tells where it is off how to switch it on.
+    ``verbose`` adds every test with its numbers. If it is off, ``how`` says in the report how to switch it on.
     """
     fault_list = faults(tests)
     lines = [line for fault in fault_list for line in _fault(fault, width)]
@@ -199,7 +199,7 @@ def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
 
 
 def conformance_table(result: Conformance) -> ResultTable:
-    """All tests: faults first, then tests that could not be run."""
+    """Return a table of all tests: faults first, then tests that could not be run."""
     order = ["fault", "not tested", "ok"]
     ordered = sorted(result.tests, key=lambda test: order.index(test.status))
     rows: list[dict[str, Cell]] = [
@@ -220,7 +220,7 @@ def conformance_table(result: Conformance) -> ResultTable:
     return ResultTable(f"{headline}; not tested: {untested}" if untested else headline, rows)
 
 
-VARIABLE = "GITHUB_STEP_SUMMARY"  # names the file that GitHub, Gitea and Forgejo show on the page of a run
+VARIABLE = "GITHUB_STEP_SUMMARY"  # GitHub, Gitea and Forgejo show the file that it names on the page of a run
 
 
 def summary(name: str, result: Conformance) -> str:
@@ -243,14 +243,14 @@ def summary(name: str, result: Conformance) -> str:
 
 
 def append_summary(name: str, result: Conformance, file: Path | None = None) -> None:
-    """Append a summary to a file, by default to the one that the service names; without either do nothing."""
+    """Append a summary to ``file``, by default to the file that the CI service names; without either, do nothing."""
     place = file or os.environ.get(VARIABLE)
     if place:
         _append(Path(place), summary(name, result))
 
 
 def append_entry(entry: CatalogueEntry, seeds: int, file: Path) -> None:
-    """Append in how many seeds a fault was found in one optimizer of a dict."""
+    """Append a line that says with how many seeds a fault was found in an optimizer."""
     sign = "✗" if entry.found else "?" if entry.untested else "✓"
     missing = f"; not tested: {', '.join(entry.untested)}" if entry.untested else ""
     first = f", first in: {entry.by}" if entry.by else ""

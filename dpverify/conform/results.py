@@ -1,4 +1,4 @@
-"""What the tests found."""
+"""Results of conformance tests."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Status: TypeAlias = Literal["ok", "fault", "not tested"]
 
 @dataclass(frozen=True)
 class ConformanceTest:
-    """One test, and what it found."""
+    """One test and its result."""
 
     name: str
     passed: bool
-    found: str  # with numbers
-    sees: str  # the smallest fault that it would have seen, or what it cannot see
-    alpha: float = 0.0  # most that the chance of a false alarm is; 0 where nothing is drawn or a draw decides nothing
-    because: str = ""  # what another test is about whose fault makes this one fail; "" where none is known to
-    error: str = ""  # of a call that ended without a value
-    measured: float | None = None  # the number that the text of `found` compares with its limit, where a test has one
-    detects: float | None = None  # the relative size of the fault that the text of `sees` names, where it names one
-    is_tested: bool = True  # otherwise ``found`` is the reason, and the test did not pass
+    found: str  # the finding, with numbers
+    sees: str  # the smallest fault that the test detects, or what it cannot detect
+    alpha: float = 0.0  # upper bound on the false-alarm probability; 0 if the result does not depend on random draws
+    because: str = ""  # subject of another test whose fault makes this one fail; "" if there is none
+    error: str = ""  # message of a call that did not return
+    measured: float | None = None  # the number that `found` compares with its limit, if any
+    detects: float | None = None  # the relative size of the fault that `sees` names, if any
+    is_tested: bool = True  # if False, ``found`` is the reason, and ``passed`` is False
 
     @property
     def status(self) -> Status:
-        """Whether the test passed, found a fault, or could not be run."""
+        """Status of the test: passed ("ok"), failed ("fault") or could not be run ("not tested")."""
         if not self.is_tested:
             return "not tested"
         return "ok" if self.passed else "fault"
@@ -39,7 +39,7 @@ class ConformanceTest:
 
 
 def worst(results: Iterable[ConformanceTest]) -> ConformanceTest:
-    """Return the first fault, or else the first test that could not be run, or else the first one."""
+    """Return the first fault; without a fault, the first test that could not be run; otherwise the first result."""
     order: list[Status] = ["fault", "not tested", "ok"]
     return min(results, key=lambda result: order.index(result.status))
 
@@ -51,7 +51,7 @@ def not_tested(name: str, reason: str) -> ConformanceTest:
 
 @dataclass(frozen=True, repr=False)
 class Conformance(ShownAsTable):
-    """All that was found; it is true if every test was run and passed."""
+    """Results of all tests; true if every test was run and passed."""
 
     shown_by: ClassVar[str] = "dpverify.conform.report:conformance_table"
 
@@ -72,11 +72,11 @@ class Conformance(ShownAsTable):
 
     @property
     def alpha(self) -> float:
-        """Most that the chance is that a correct optimizer fails any test."""
+        """Upper bound on the probability that a correct optimizer fails any test."""
         return sum(test.alpha for test in self.tests)
 
     def text(self, *, verbose: bool = False, width: int = 100) -> str:
-        """Return a report: faults first, each cause once; ``verbose`` adds every test with what it detects."""
+        """Return a report, faults first and each cause once; ``verbose`` adds every test and what it detects."""
         from dpverify.conform.report import report
 
         return "\n".join(line.text for line in report(self.tests, self.alpha, width, verbose=verbose))

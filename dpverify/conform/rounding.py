@@ -1,4 +1,4 @@
-"""What rounding may add to a change of one example and to the law of the noise, by the type of an optimizer."""
+"""Bounds on the effect of rounding on the sensitivity and on the noise, for each floating-point type."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ SMALLEST: dict[Dtype, float] = {"float64": 0.0, "float32": 2.0**-149, "bfloat16"
 """Distance of two numbers next to 0; that of float64 is too small to matter."""
 LARGEST: dict[Dtype, float] = {"float64": 1e308, "float32": 3.4e38, "bfloat16": 3.3e38, "float16": 65504.0}
 COARSER: dict[Dtype, tuple[Dtype, ...]] = {
-    "float64": ("float32",),  # whose numbers include those of both 16-bit types
+    "float64": ("float32",),  # float32 represents all numbers of both 16-bit types
     "float32": ("float16", "bfloat16"),
     "float16": ("bfloat16",),
     "bfloat16": (),
 }
 INNER = 2.0**-24  # unit roundoff of float32, in which an optimizer of any type must clip, sum and draw
 UNLIKELY = 1e-9  # probability that the rounding of a sum exceeds its bound
-CLIPPING = 4  # roundings of a clipped number besides those of its norm: root, quotient, product, division
-ADDING = 2  # roundings of a sum besides its terms: the noise is added, and the divisor
-SCALING = 3  # roundings of the deviation of the noise: sigma, times the clip length, over the divisor
+CLIPPING = 4  # roundings of a clipped number, without those of the sum in its norm: root, quotient, product, division
+ADDING = 2  # further roundings of a sum: adding the noise and dividing by the divisor
+SCALING = 3  # roundings of the noise deviation: sigma, its product with the clip length, the quotient by the divisor
 
 
 def unit_roundoff(dtype: Dtype) -> float:
-    """Return the largest relative change by rounding to nearest."""
+    """Return the largest relative error of rounding to nearest."""
     return 2.0 ** -BITS[dtype]
 
 
 def rounded(x: Any, dtype: Dtype) -> Any:
-    """Round numbers to the significant bits of a type, without its limits."""
+    """Round numbers to the significant bits of a type, ignoring its exponent range."""
     mantissa, exponent = np.frexp(x)
     return np.ldexp(np.rint(np.ldexp(mantissa, BITS[dtype])), exponent - BITS[dtype])
 
 
 def accumulated(operations: float) -> float:
-    """Bound the relative error of so many operations in float32.
+    """Bound the relative error of this many operations in float32.
 
-    Each rounds by at most INNER. If the errors have mean 0 given earlier ones, a sum of n of them is above
+    Each operation rounds by at most INNER. If the errors have mean 0 given earlier ones, a sum of n of them is above
     ``a * sqrt(n) * INNER`` with probability at most ``2 n exp(-a**2 / 2)`` (Higham and Mary, A new approach to
     probabilistic rounding error analysis, SIAM J. Sci. Comput. 41, 2019). The bound in the worst case, n * INNER, is
-    6% for the norm of a million numbers, which no library's sum comes near to.
+    6% for the norm of a million numbers, far above the error of any library's sum.
     """
     factor = math.sqrt(2.0 * math.log(2.0 * operations / UNLIKELY))
     return min(factor * math.sqrt(operations), operations) * INNER
@@ -55,16 +55,16 @@ def change_rounding(
 ) -> float:
     """Bound what rounding adds to the difference of two releases, in the Euclidean norm.
 
-    An optimizer of any type can keep its promise if it clips, sums and draws in float32 and rounds what it releases
-    once to its type, which costs no privacy. So three things are allowed for.
+    An optimizer of any type can keep its promise if it clips, sums and draws in float32, and then rounds the release
+    once to its type, which costs no privacy. So the bound allows for three errors.
 
-    - The norm of ``dimension`` numbers and the factor that clips have an error of float32. It stretches the gradient of
-      the example that changes, and with it the change that is ``allowed``. All other gradients are the same in both.
-    - Each of the two sums has ``terms`` terms and the noise. Its error is that of float32 in the sum of their lengths:
-      at most ``clipped``, the total length of the other clipped gradients, the example's, and the noise, which is at
-      most the release less these.
+    - The norm of ``dimension`` numbers and the clipping factor have float32 errors. They can lengthen the gradient of
+      the changed example, and thus the ``allowed`` change. All other gradients are the same in both batches.
+    - Each of the two sums has ``terms`` terms and the noise. Its float32 error is relative to the sum of their lengths:
+      at most ``clipped`` for the other clipped gradients, ``allowed`` for the example, and for the noise at most the
+      length of the release plus these.
     - Each release is rounded to its type: ``unit_roundoff`` times its length, and half the smallest distance per
-      coordinate. Float64 is treated like float32, whose digits have a test of their own.
+      coordinate. Float64 is treated like float32; the "precision" test checks the digits of the noise.
     """
     lengths = float(np.linalg.norm(released) + np.linalg.norm(neighbour))
     stretching = accumulated(dimension + CLIPPING) * allowed
@@ -74,21 +74,21 @@ def change_rounding(
 
 
 def deviation_rounding(dtype: Dtype) -> float:
-    """Bound the relative error of the noise's deviation, computed in the type.
+    """Bound the relative error of the noise deviation if it is computed in this type.
 
-    Rounding of single numbers of noise has mean 0 and adds at most ``unit_roundoff(dtype)**2 / 3`` to their relative
-    variance, which is less than the bound leaves over.
+    Rounding the individual noise values has mean 0 and adds at most ``unit_roundoff(dtype)**2 / 3`` to their relative
+    variance, which is less than the slack of the bound.
     """
     return (1.0 + unit_roundoff(dtype)) ** SCALING - 1.0
 
 
 def longest(dtype: Dtype, clip: float) -> float:
-    """Return the length of the longest gradients that are tried, in clip lengths: the type must have its numbers."""
+    """Return the length of the longest gradients tried, in clip lengths, such that the type represents them."""
     return min(1e6, LARGEST[dtype] / 8.0 / clip)
 
 
 def has_digits_of(x: Any, coarse: Dtype, dtype: Dtype) -> bool:
-    """Whether all numbers are those of a coarser type, but for what a few operations in the type itself have added."""
+    """Test whether all numbers are of a coarser type, up to the rounding of a few operations in ``dtype``."""
     few = 8.0 * unit_roundoff(dtype)
-    few = few if few < unit_roundoff(coarse) / 64.0 else 0.0  # otherwise any number is as near to the coarser type
+    few = few if few < unit_roundoff(coarse) / 64.0 else 0.0  # else every number is near a coarser one
     return bool(np.all(np.abs(x - rounded(x, coarse)) <= few * np.abs(x)))

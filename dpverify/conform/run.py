@@ -1,6 +1,6 @@
-"""All tests of an optimizer, in seconds, before any epsilon.
+"""Run all conformance tests of an optimizer.
 
-First it is tested whether the noise comes from the given generator. If it does not, this decides what can be tested.
+The first test checks whether the noise comes from the given generator. Its result decides which tests can be run.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ GENERATOR_SEES = "noise that does not come from the generator that is given"
 
 
 def noise_sources(guarded: GuardedOptimizer, promise: Promise, seed: int) -> NoiseSources:
-    """Run the first steps to find out which generators they use; let the shared ones follow the given generator."""
+    """Run the first steps to detect the generators that they use, and seed the shared ones from the given generator."""
     zero = np.zeros((promise.batch, promise.dimension))
     start = guarded.optimizer.start()
 
@@ -65,7 +65,7 @@ def _are_equal(left: Any, right: Any) -> bool:
 
 
 def generator_test(sources: NoiseSources) -> ConformanceTest:
-    """State whether the noise follows the given generator, and which other sources it has."""
+    """Return the test whether the noise follows the given generator; it names other sources of noise."""
     if sources.is_seeded:
         text = "the same seed gives the same noise"
         if sources.shared:
@@ -80,7 +80,7 @@ def generator_test(sources: NoiseSources) -> ConformanceTest:
 
 
 def with_equal_noise(optimizer: PrivateOptimizer, sources: NoiseSources) -> PrivateOptimizer:
-    """Return an optimizer whose noise is the same for the same generator: if no seed does that, without any noise."""
+    """Return an optimizer with equal noise for equal generators; if seeds do not achieve this, its noise is 0."""
     if sources.is_seeded:
         return optimizer
 
@@ -91,12 +91,12 @@ def with_equal_noise(optimizer: PrivateOptimizer, sources: NoiseSources) -> Priv
 
 
 def untested(name: str) -> Iterator[ConformanceTest]:
-    """Yield that a test needs two runs with equal noise, which this optimizer does not have."""
+    """Yield the result of a test that cannot be run because no two runs of the optimizer have equal noise."""
     yield not_tested(name, "no two runs have equal noise")
 
 
-# Between the two clip lengths. A smaller one shows a clip length that is not passed on (the first one is too long) and
-# noise that is scaled by its square (too small). It is no power of two.
+# Ratio of the two clip lengths. A smaller second length detects a clip length that is not passed on (the first one is
+# too long) and noise that is scaled by its square (too small). The ratio is not a power of two.
 FACTOR = 0.43
 
 
@@ -142,39 +142,39 @@ def conformance(
     outputs: int = 0,
     timeout: float = 0.0,
 ) -> Conformance:
-    """Test whether an optimizer does what its accounting presumes.
+    """Test whether an optimizer keeps the assumptions of its accounting.
 
     Parameters
     ----------
     optimizer : PrivateOptimizer
-        Its step, and perhaps its batches.
+        The step function and, optionally, the batches.
     promise : Promise
-        What the accounting presumes of sampling, sensitivity and noise.
+        Assumptions of the accounting about sampling, sensitivity and noise.
     seed : int
-        At least 0; the same seed draws the same numbers.
+        Seed of all random draws, at least 0.
     alpha : float
-        Most that the chance of a false alarm may be, over all tests, above 0 and below 1.
+        Upper bound on the false-alarm probability of all tests together, above 0 and below 1.
     outputs : int
-        Where it is not 0, epsilon is bounded from below as well: by so many runs of two steps, at least 1000, on each
-        side of pairs of batches that are hard to keep apart. 10,000 take some ten seconds.
+        If not 0, also compute a lower bound on epsilon from this many runs of two steps, at least 1000, on each batch
+        of several neighbouring pairs. 10,000 runs take about ten seconds.
     timeout : float
-        Seconds that one call of the optimizer may take. By default 0: its code runs in this process, without a limit.
-        Otherwise it runs in a process of its own, which is ended then; a call that does not return, or that ends the
-        process, is a fault, and the tests end there. The optimizer must be picklable, and the calling script needs the
+        Time limit in seconds for one call of the optimizer. By default 0: its code runs in this process, without a
+        limit. Otherwise it runs in a separate process. A call that exceeds the limit or ends the process is a fault and
+        ends the tests. The optimizer must be picklable, and the calling script needs the
         ``if __name__ == "__main__":`` guard of :mod:`multiprocessing`.
 
     Returns
     -------
     Conformance
-        True if every test was run and passed. A test that could not be run is listed as not tested. No test shows
-        that an optimizer is private: an accountant bounds its epsilon from above, if its promise is kept.
+        True if every test was run and passed. A test that could not be run is listed as not tested. Passing tests do
+        not prove that an optimizer is private. If the promise is kept, an accountant bounds epsilon from above.
 
     Raises
     ------
     ValueError
-        When ``seed``, ``alpha``, ``outputs`` or ``timeout`` is outside its range, the tests would need more memory than
-        the machine has, ``batches`` gives too few of them, or
-        there is a ``timeout`` and the optimizer cannot be pickled.
+        If ``seed``, ``alpha``, ``outputs`` or ``timeout`` is out of range, if the tests would need more memory than the
+        machine has, if ``batches`` gives too few batches, or if there is a ``timeout`` and the optimizer cannot be
+        pickled.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def _tests_apart(data: bytes, seed: int, alpha: float, outputs: int) -> Iterator
 
 
 def check_options(seed: int, alpha: float, outputs: int) -> None:
-    """Refuse options of the tests that are outside of their ranges."""
+    """Raise ValueError if an option of the tests is out of range."""
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got seed={seed}.")
     if not 0 < alpha < 1:
@@ -216,7 +216,7 @@ def check_options(seed: int, alpha: float, outputs: int) -> None:
 
 
 class TestFamily(NamedTuple):
-    """The kind of tests that begins, for whoever shows how far they are."""
+    """Announcement that tests of one kind begin, for a progress display."""
 
     number: int  # counted from 0
     total: int
@@ -226,7 +226,7 @@ class TestFamily(NamedTuple):
 def all_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
 ) -> Iterator[ConformanceTest]:
-    """All tests in turn; who wants the first fault alone need not wait for the rest."""
+    """Yield the results of all tests lazily, so that a caller can stop at the first fault."""
     for item in announced_tests(optimizer, promise, seed, alpha, outputs):
         if isinstance(item, ConformanceTest):
             yield item
@@ -235,7 +235,7 @@ def all_tests(
 def announced_tests(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, alpha: float, outputs: int = 0
 ) -> Iterator[ConformanceTest | TestFamily]:
-    """All tests in turn, and before each kind of them what it is."""
+    """Yield the results of all tests, and a TestFamily before each kind of tests."""
     share = alpha / (2 + bool(outputs) + (optimizer.at_clip is not None))
     guarded = GuardedOptimizer(optimizer, promise)
     with global_generators_kept(), originals_watched():
@@ -259,7 +259,7 @@ def _in_turn(
     for number, (name, tests) in enumerate(kinds):
         yield TestFamily(number, total, name)
         if name == "outputs" and not is_reported:
-            is_reported = True  # an audit refuses later ones itself
+            is_reported = True  # an audit raises for later ones
             yield guarded.finite_test()
         yield from judged(name, tests)
         if guarded.not_finite and not is_reported:
@@ -275,7 +275,7 @@ def _in_turn(
 def _kinds(
     optimizer: PrivateOptimizer, promise: Promise, sources: NoiseSources, share: float, seed: int, outputs: int
 ) -> Iterator[tuple[str, Iterator[ConformanceTest]]]:
-    """Tests by what they look at, each of which runs whatever the others found."""
+    """Yield the name and the tests of each kind; all kinds run, whatever earlier kinds found."""
     steady = with_equal_noise(optimizer, sources)
     comparable = sources.is_seeded or sources.is_replayable
     yield "sensitivity", sensitivity_tests(steady, promise, seed) if comparable else untested("sensitivity")

@@ -1,4 +1,4 @@
-"""Batches against the sampling that the accounting presumes: what an index may be, how often, and with which others."""
+"""Test batches against the promised sampling: valid indices, and how often examples are drawn, alone and together."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from dpverify.privacy.matrix import Participation
 
 RUNS = 400
-FAR = (0.2, 0.02)  # shares of sizes that lie beyond the limits at which their spread is counted
-MOST_PAIRED = 400  # examples of which every pair is looked at
-MOST_INDICES = 2 * 10**7  # of all runs, where runs are made longer
-MOST_LISTED = 10**6  # indices of all runs, where the steps of each example are listed
+FAR = (0.2, 0.02)  # tail probabilities at which batch sizes are tested
+MOST_PAIRED = 400  # examples of which every pair is tested
+MOST_INDICES = 2 * 10**7  # total indices of all runs, if the runs are extended to a second epoch
+MOST_LISTED = 10**6  # total indices of all runs, if the steps of each example are listed
 
 
 def sampling_tests(
     batches: Batches, promise: Promise, alpha: float, seed: int, runs: int = RUNS
 ) -> Iterator[ConformanceTest]:
-    """Test the batches of so many runs; ``alpha`` for all tests together."""
+    """Test the batches of ``runs`` runs at total level ``alpha``."""
     if promise.participation is not None:
         yield from _participation_tests(batches, promise, promise.participation, seed, runs)
         return
@@ -56,7 +56,7 @@ def sampling_tests(
 def _participation_tests(
     batches: Batches, promise: Promise, participation: Participation, seed: int, runs: int
 ) -> Iterator[ConformanceTest]:
-    """Test in which steps each example takes part; the law of the batches is not promised."""
+    """Test whether the steps in which each example takes part are allowed; the law of the batches is not promised."""
     few_runs = max(1, min(runs, MOST_LISTED // (promise.steps * promise.batch)))
     wrong = ""
     excluded = ""
@@ -76,7 +76,7 @@ def _participation_tests(
 
 
 def _excluded(run: list[Any], participation: Participation) -> str:
-    """Name an example that takes part in steps that are excluded; empty if there is none."""
+    """Return a text about an example that takes part in excluded steps, or "" if there is none."""
     steps_of: dict[int, list[int]] = {}
     for step, batch in enumerate(run):
         for example in batch.tolist():
@@ -98,15 +98,16 @@ def _run(batches: Batches, promise: Promise, rng: np.random.Generator) -> list[A
 
 
 def _taken(batches: Batches, promise: Promise, steps: int, rng: np.random.Generator) -> list[Any]:
-    drawn = batches(promise.examples, steps, rng)  # perhaps without an end
+    drawn = batches(promise.examples, steps, rng)  # may be infinite
     with foreign_code("batches"):
         return [np.asarray(batch) for batch in islice(drawn, steps)]
 
 
 def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, runs: int) -> list[ConformanceTest]:
-    """Whether an example comes at the same place of the second epoch, or with the same other one, as chance has it.
+    """Test whether the second epoch is independent of the first one.
 
-    Nothing where that is too long to draw, or where there is no second epoch.
+    Count how often an example has the same batch number in the next epoch, and how often it shares its batch with the
+    same example again. Return no tests if two epochs are too long to draw, or if ``batches`` ends earlier.
     """
     n = promise.examples
     b = promise.batch
@@ -137,7 +138,7 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
 
 
 def _malformed(run: list[Any], promise: Promise) -> Iterator[str]:
-    """Name steps whose batches are no lists of different examples."""
+    """Yield errors of batches that are not lists of distinct examples."""
     for t, batch in enumerate(run):
         if batch.ndim != 1 or (batch.size and not np.issubdtype(batch.dtype, np.integer)):
             yield f"step {t + 1} has no list of whole numbers"
@@ -150,7 +151,7 @@ def _malformed(run: list[Any], promise: Promise) -> Iterator[str]:
 
 
 def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
-    """Name steps whose batches are malformed, or have a size or an example that the sampling excludes."""
+    """Yield errors of batches that are malformed, or have a size or an example that the sampling excludes."""
     yield from _malformed(run, promise)
     epoch = -(-promise.examples // promise.batch)
     counts = np.zeros(promise.examples, dtype=int)
@@ -171,20 +172,20 @@ def _alike(first: list[Any], second: list[Any]) -> bool:
 
 
 class _Counts:
-    """What is counted in the batches of all runs, one run after the other, so that no run is kept."""
+    """Counts from the batches of all runs; runs are counted one at a time and not stored."""
 
     def __init__(self, promise: Promise, runs: int) -> None:
         n = promise.examples
         self.runs = runs
         self.steps = promise.steps
-        self.usable = 1 if promise.sampling == "epochs" else promise.steps  # steps of one epoch depend on each other
+        self.usable = 1 if promise.sampling == "epochs" else promise.steps  # steps of one epoch are dependent
         self.few = np.unique(np.linspace(0, n - 1, min(n, MOST_PAIRED)).astype(int))
         self.same = True  # whether all runs have the same batches
         self.included = np.zeros(n, dtype=int)  # how often each example was drawn
-        self.both = 0  # how often a pair of neighbours was drawn, another pair in each run and step
+        self.both = 0  # how often a pair of adjacent examples was drawn; the pair changes with run and step
         self.sizes = np.zeros((runs, self.steps), dtype=int)
-        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)  # whether each of the few was drawn
-        self.common = np.zeros((runs, self.steps // 2), dtype=int)  # examples of two steps in a row
+        self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)  # whether each of ``few`` was drawn
+        self.common = np.zeros((runs, self.steps // 2), dtype=int)  # number of common examples of two consecutive steps
         self.chosen = np.zeros((runs, self.steps), dtype=bool)  # whether the example of the run was drawn
         self._first: list[Any] = []
 
@@ -210,7 +211,7 @@ class _Counts:
 
 
 def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
-    """Exact binomial tests of counts, each of independent events whose probability the sampling gives."""
+    """Yield exact binomial tests of counts of independent events, whose probability follows from the sampling."""
     n = promise.examples
     steps = promise.steps
     b = promise.batch
@@ -246,7 +247,7 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
                 (f"large batches{of}", many_in, sizes.size, binom.sf(high - 1, n, rate), words),
             ]
     if kind != "epochs":
-        chosen = counts.chosen.astype(float)  # run, step: independent runs of one example each
+        chosen = counts.chosen.astype(float)  # axes: run, step; each run follows one example
         pairs = steps // 2
         twice = np.count_nonzero(counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2])
         words = "a batch that is used again, or examples that are left out after they were drawn"
@@ -264,7 +265,7 @@ def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[Conforma
 
 
 def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:
-    """The most surprising of some counts, each two-sided, at a level for all of them."""
+    """Test counts against a binomial law, two-sided and at total level ``alpha``; report the most deviating count."""
     level = alpha / len(counts) / 2
     low = binom.ppf(level, of, probability)
     high = binom.isf(level, of, probability)

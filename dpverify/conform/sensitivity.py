@@ -1,4 +1,4 @@
-"""What one example changes in a released vector: with the same generator noise cancels, and the rest must be small."""
+"""Test the sensitivity of releases: with equal noise, releases on neighbouring batches must differ by little."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError
 
-LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
-LENGTHS_ELSEWHERE = (1.0, 30.0)  # lengths of an example that is tried in other places than the last
-STATISTIC = 1e-5  # relative rounding of a statistic, which has no promised type: float32 passes
-DIRECTIONS = 64  # in which the rounding of low precision is searched for a change that is too large
-SMALL = 2**16  # numbers of a random batch that is kept
-SHORT = 0.1  # length of short examples beside long ones, in clip lengths
+LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # gradient norms of the changed example, in clip lengths
+LENGTHS_ELSEWHERE = (1.0, 30.0)  # norms that are also tried with the example in other places than the last
+STATISTIC = 1e-5  # relative rounding allowed for a statistic, whose type is not promised; float32 passes
+DIRECTIONS = 64  # random directions that are searched for excess changes by low-precision rounding
+SMALL = 2**16  # larger random batches share the entries of one array
+SHORT = 0.1  # norms of short and long examples in one batch, in clip lengths
 LONG = 1.0
-QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # of lengths, which a clip length may follow
-FEW_OTHERS = 24  # up to so many others, each number of short ones is tried
-OFTENER = 4.0  # how much more likely the worst batches are tried where not all can be
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of norms that an optimizer may use as its clip length
+FEW_OTHERS = 24  # with at most this many other examples, every number of short ones is tried
+OFTENER = 4.0  # factor on the probability of trying the worst batches if not all batches can be tried
 
 
 class NeighbouringBatches(NamedTuple):
-    """Two neighbouring batches: what they share, and what one example is in each. They are made when requested."""
+    """Two neighbouring batches: the shared examples and the example that differs. The arrays are built on request."""
 
     words: str
     others: Any
-    clipped: float  # total length of the others once they are clipped, in clip lengths
-    length: float  # of the example
+    clipped: float  # total norm of the others after clipping, in clip lengths
+    length: float  # norm of the example
     direction: Any
-    factor: float | None  # that turns the example into its neighbour; None if the example is not there
-    place: int | None = None  # how many others come before the example; by default all
+    factor: float | None  # the neighbour is the example times this factor; None removes the example
+    place: int | None = None  # number of others before the example; by default all
 
     def batches(self) -> tuple[Any, Any]:
         """Return both batches."""
@@ -56,7 +56,7 @@ class NeighbouringBatches(NamedTuple):
         return np.concatenate([before, example, after]), np.concatenate([before, neighbour, after])
 
     def at_other_places(self) -> Iterator[NeighbouringBatches]:
-        """Yield the same batches with the example in the first place and in the middle."""
+        """Yield the same batches with the example first and in the middle."""
         middle = len(self.others) // 2
         for place, name in {0: "first", middle: f"in place {middle + 1}"}.items() if len(self.others) else ():
             yield self._replace(place=place, words=f"{self.words}, {name}")
@@ -96,30 +96,30 @@ def sensitivity_tests(
 
 
 class _Search:
-    """The largest change so far, relative to what is allowed, and what went wrong."""
+    """Search for the largest change relative to the allowed change; also records errors."""
 
     def __init__(self, optimizer: PrivateOptimizer, promise: Promise, seed: int, steps: list[int]) -> None:
         self.optimizer = optimizer
         self.promise = promise
         self.seed = seed
         self.steps = steps
-        self.largest = 0.0  # change without what rounding may add, over what is allowed
+        self.largest = 0.0  # (change - rounding) / allowed
         self.change = 0.0
         self.rounding = 0.0
-        self.sizes = set[int]()  # of the batches that were tried
+        self.sizes = set[int]()  # sizes of the batches that were tried
         self.tried = 0
         self.possible = 0
         self.allowed = promise.sensitivity
         self.what = "the released vector"
         self.where = ""
-        self.finite = 0  # pairs of releases
+        self.finite = 0  # number of pairs of finite releases
         self.not_finite = ""
         self.broken = ""
         self.message = ""
-        self.moved = ""  # where a clip length depends on the batch
+        self.moved = ""  # first case in which the clip length depends on the batch
 
     def run(self) -> None:
-        """Try all kinds of batches at a few steps, the worst ones at all steps, in large dimensions a share of both."""
+        """Try all batches at a few steps, the worst ones at all steps; in large dimensions, a random part of both."""
         promise = self.promise
         warm = np.ones((promise.batch, promise.dimension)) * promise.clip
         few = few_steps(promise)
@@ -145,13 +145,13 @@ class _Search:
         self.sizes = set(batch_sizes(promise)) if share >= 1.0 else self.sizes
 
     def _share(self, pairs: list[NeighbouringBatches]) -> float:
-        """Return which share of these pairs of batches can be tried."""
+        """Return the fraction of these pairs of batches that the work budget allows."""
         promise = self.promise
         size = sum(len(pair.others) + 1 for pair in pairs) / len(pairs)
         return affordable(SEARCH, promise, size * promise.dimension) / (2 * len(self._generators()) * len(pairs))
 
     def _generators(self) -> list[np.random.Generator]:
-        """Return generators for a step; without noise a low precision hides less."""
+        """Return generators for a step. Low precision also gets noise of 0, which hides less of a change."""
         drawn = np.random.default_rng([self.seed, 2])
         return [drawn] if self.promise.dtype == "float64" else [drawn, Tape([])]
 
@@ -162,7 +162,7 @@ class _Search:
             try:
                 released, length = self._released(state, batch, rng)
                 without, other_length = self._released(state, neighbour, same)
-            except ForeignError as error:  # whatever it raises is the finding
+            except ForeignError as error:  # any exception is a finding
                 self._fail(words, error)
                 return
             if length != other_length:
@@ -206,7 +206,7 @@ class _Search:
         self.broken = self.broken or f"{words}: {error}"
 
     def _released(self, state: Any, batch: Any, rng: np.random.Generator) -> tuple[Any, float]:
-        """Return the released vector of a step, and its clip length."""
+        """Return the released vector and the clip length of a step."""
         after, released = self.optimizer.step(copied(state), batch, rng)
         return np.asarray(released, dtype=float), clip_length(after)
 
@@ -236,12 +236,12 @@ def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Neigh
     yield from _at_quantiles(promise, axis)
     if promise.dtype != "float64":
         other_rows = _rows(0.0 * axis, _others(promise)[0])
-        for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding of a norm depends on all its digits
+        for length in rng.uniform(1.0, 2.0, DIRECTIONS):  # the rounding error of a norm depends on all digits
             yield from _changes(promise, other_rows, 0.0, "zero", length, _unit(rng, d))
 
 
 def _at_quantiles(promise: Promise, axis: Any) -> Iterator[NeighbouringBatches]:
-    """Yield batches in which one example moves a quantile of the lengths from the short others to the long ones."""
+    """Yield batches in which one example moves a quantile of the norms from the short examples to the long ones."""
     count = promise.batch - 1
     if count not in _others(promise):
         return
@@ -257,7 +257,7 @@ def _at_quantiles(promise: Promise, axis: Any) -> Iterator[NeighbouringBatches]:
 
 
 def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
-    """Yield those neighbouring batches that show most mistakes, of the smallest and of the usual size."""
+    """Yield the neighbouring batches that reveal most mistakes, of the smallest and the promised size."""
     d = promise.dimension
     slant = _unit(rng, d)
     counts_of_others = _others(promise)
@@ -271,12 +271,12 @@ def worst_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[Nei
 
 
 def _rows(row: Any, size: int) -> Any:
-    """Return a row so many times, without a copy."""
+    """Return ``size`` repetitions of a row, without a copy."""
     return np.broadcast_to(row, (size, row.shape[1]))
 
 
 def _random_rows(clip: float, rng: np.random.Generator, pool: Any, size: int, dimension: int) -> Any:
-    """Return random rows; if they are long, parts of one row that overlap, without a copy."""
+    """Return random rows; if there are many numbers, overlapping windows of ``pool`` without a copy."""
     if size * dimension <= SMALL:
         return clip * rng.standard_normal((size, dimension))
     return np.lib.stride_tricks.sliding_window_view(pool, dimension)[:size]
@@ -288,7 +288,7 @@ def _unit(rng: np.random.Generator, dimension: int) -> Any:
 
 
 def _others(promise: Promise) -> list[int]:
-    """Return how many other examples there are in a batch."""
+    """Return the possible numbers of other examples in a batch."""
     sizes = {size - 1 for size in batch_sizes(promise) if size}
     return sorted(sizes)
 

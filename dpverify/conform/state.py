@@ -1,7 +1,7 @@
-"""What a state remembers beside what was released: released vectors held fixed, an old example must not show.
+"""Test whether a state remembers unreleased information: with equal releases, an old example must have no effect.
 
-The noise that makes a step release a given vector is found from few steps by a Krylov method, with a step as the linear
-map.
+The tests change an example and choose noise that keeps the release of its step equal. A Krylov method finds this noise
+from a few calls of the step function, which is affine in the noise.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from dpverify.conform.replay.generators import Tape
 from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import ADDING, INNER, accumulated, longest, unit_roundoff
 
-MOST_KRYLOV_DIRECTIONS = 512  # up to this dimension the system is solved for any map, in so many steps at most
-KRYLOV_DIRECTIONS = 24  # in larger dimensions: enough for noise that is scaled in up to so many layers
-KRYLOV_ROUNDS = 4  # of corrections, each of which starts at what the last one left
-KRYLOV_SMALL = 1e-12  # of an image, below which a new direction is rounding
-KRYLOV_ENOUGH = 1e-14  # relative size of what may be left
+MOST_KRYLOV_DIRECTIONS = 512  # up to this dimension, all directions are used, which suffices for any linear map
+KRYLOV_DIRECTIONS = 24  # in larger dimensions; suffices for noise with at most this many different scales
+KRYLOV_ROUNDS = 4  # rounds of GMRES, each of which starts at the previous residual
+KRYLOV_SMALL = 1e-12  # a new direction below this fraction of its image is rounding
+KRYLOV_ENOUGH = 1e-14  # relative size of an accepted residual
 
 
 def solve_noise(release: Callable[[Any], Any], noise: Any, target: Any, released: Any) -> Any:
-    """Return noise for which about ``target`` is released.
+    """Return noise for which ``release`` returns approximately ``target``.
 
-    ``release`` is affine in the noise and gives ``released`` for ``noise``. Each round applies GMRES (Saad and Schultz,
-    1986) to what is left. If each number of noise is scaled by one of k factors, k directions are enough. If the map
-    is not affine, or not onto, the result releases another vector, as the caller must check.
+    ``release`` must be affine in the noise; ``release(noise)`` is ``released``. Each round applies GMRES (Saad and
+    Schultz, 1986) to the residual. If each noise value is scaled by one of k factors, k directions suffice. If the map
+    is not affine or not surjective, the result may release another vector; the caller must check this.
     """
     best = noise
     left = target - released
@@ -52,9 +52,9 @@ def solve_noise(release: Callable[[Any], Any], noise: Any, target: Any, released
 
 
 def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, directions: int) -> Any:
-    """Return the change of the noise, in so many directions, that comes nearest to changing ``base`` by ``left``.
+    """Return the noise change in ``directions`` Krylov directions that changes ``base`` most nearly by ``left``.
 
-    Each direction is as long as noise is, so that no precision hides what it changes.
+    Each direction is scaled to the typical norm of noise, so that its effect is not lost in rounding.
     """
     length = math.sqrt(len(left))
     size = float(np.linalg.norm(left))
@@ -68,7 +68,7 @@ def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, dire
         scale = float(np.linalg.norm(image))
         if not math.isfinite(scale):
             return np.full_like(left, np.nan)
-        for _ in range(2):  # once more removes what rounding has left
+        for _ in range(2):  # the second pass removes rounding errors
             for row, vector in enumerate(basis):
                 part = float(vector @ image)
                 columns[row, k] += part
@@ -82,23 +82,23 @@ def _gmres(release: Callable[[Any], Any], noise: Any, base: Any, left: Any, dire
     return sum(weight * vector for weight, vector in zip(weights, basis, strict=False))
 
 
-TOLERANCE = 1e-6  # of the sensitivity, up to which a step releases what it should
-ROUNDINGS = 4.0  # of a release of low precision, up to which it does so
-SIZES = (1.0, 0.2)  # of the gradients of a step, in clip lengths: some are clipped, or none
-CHANGED = (3.0, 1e6)  # length of the changed example beside them: the largest one shows what reacts to outliers only
-FIRST_STEPS = 3  # of each of which an example is changed, besides a middle step and the last but one
-LATER_STEPS = 8  # after it that are looked at
+TOLERANCE = 1e-6  # releases that differ by at most this fraction of the sensitivity count as equal
+ROUNDINGS = 4.0  # so do low-precision releases that differ by at most this many roundings
+SIZES = (1.0, 0.2)  # lengths of the gradients of a step, in clip lengths: some are clipped, or none
+CHANGED = (3.0, 1e6)  # norm of the changed example for each of SIZES; 1e6 detects a state that reacts to outliers only
+FIRST_STEPS = 3  # first steps in which an example is changed; a middle and a late step are added
+LATER_STEPS = 8  # number of compared steps after that step
 SMALL_BATCH = 3
-TYPICAL = 4.0  # deviations that the largest number of noise has at least
-DRAWS = 8  # of the noise of a step
+TYPICAL = 4.0  # assumed largest absolute noise value, in deviations
+DRAWS = 8  # further draws of the noise of a step
 SEES = "a state that keeps information about an example that was not released"
-CALLS = 8  # of a step in a case, besides the steps before and after it
-DENSITY = math.sqrt(2.0 / math.pi)  # of the absolute value of a standard normal number at 0
+CALLS = 8  # calls of the changed step in a case; earlier and later steps are counted separately
+DENSITY = math.sqrt(2.0 / math.pi)  # density of the absolute value of a standard normal number at 0
 FOREIGN = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
 
 
 class StateCase(NamedTuple):
-    """A step, counted from 0, one of whose examples is changed, and gradients of that step and of later ones."""
+    """A step, counted from 0, its gradients, its gradients with one example changed, and gradients of later steps."""
 
     at: int
     gradients: Any
@@ -107,7 +107,7 @@ class StateCase(NamedTuple):
 
 
 def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
-    """Change an example of a step, move its noise so that the same is released, and look at later steps."""
+    """Change an example of a step, adapt the noise so that the release is the same, and compare later releases."""
     steps = _steps(promise)
     sizes = [size for size in sorted({SMALL_BATCH, promise.batch}) if size in _possible(promise)]
     every = [(at, size, length) for at in steps for size in sizes for length in SIZES]
@@ -121,19 +121,19 @@ def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Ite
 
 
 def _stride(promise: Promise, cases: list[tuple[int, int, float]]) -> int:
-    """Return an odd distance of the cases that can be paid for, so that all kinds of them occur."""
+    """Return the stride at which cases are tested within the work budget; an odd stride includes all kinds of cases."""
     calls = [at + CALLS + 2 * len(_later_steps(promise, at)) for at, _, _ in cases]
     paid = affordable(STATE, promise, promise.batch * promise.dimension)
     return min(2 * (sum(calls) // (2 * paid)) + 1, max(1, len(cases)))
 
 
 def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
-    """Say what is detected, and with which probability it is missed.
+    """Return a text about the faults that the test detects and the probability of missing one.
 
     In the cases whose gradients are not clipped, an example of random normal numbers of deviation ``length * clip /
-    sqrt(d)`` becomes another one. If later releases change by the part of this that lies along one direction, over the
-    divisor, the change is a normal number, whatever its mean. So it is below a tolerance with probability at most that
-    tolerance over its deviation, times the density of its absolute value at 0. The cases are independent.
+    sqrt(d)`` is replaced. If later releases change by the component of the difference along one direction, divided by
+    the divisor, this change is normal with some mean. So it is below a tolerance with probability at most DENSITY times
+    the tolerance over its deviation. The cases are independent.
     """
     if promise.memory is not None or any(_returns(promise, at) for at, _, _ in cases):
         return SEES
@@ -150,27 +150,27 @@ def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
 def _tolerance(promise: Promise, largest: float, left: float) -> float:
     """Bound what rounding adds to the difference of two later releases of numbers up to ``largest``.
 
-    The releases before them are equal up to ``left``. A state may add up what was released, so ``left`` counts once per
-    later step and once for the release itself. Each of the two sums up to as many numbers in float32, and is rounded
-    once to the type of the release.
+    The releases before them are equal up to ``left``. A state may add up earlier releases, so ``left`` counts once per
+    later step and once for the release itself. Each of the two later releases may be a float32 sum of this many
+    numbers, and is rounded once to the type of the release.
     """
     roundings = accumulated(LATER_STEPS + ADDING) + _unit(promise)
     return (1 + LATER_STEPS) * left + 2.0 * roundings * largest
 
 
 def _steps(promise: Promise) -> list[int]:
-    """Return the steps of which an example is changed."""
+    """Return the steps in which an example is changed."""
     last = min(promise.steps - 2, tested_steps(promise)[-1])
     return sorted({*range(min(FIRST_STEPS, last + 1)), last // 2, last})
 
 
 def _returns(promise: Promise, at: int) -> bool:
-    """Return whether the noise of a step is promised to be in later releases too."""
+    """Test whether the promise lets later releases depend on the noise of a step."""
     return promise.covariance is not None and bool(np.asarray(promise.covariance, dtype=float)[at, at + 1 :].any())
 
 
 def _possible(promise: Promise) -> set[int]:
-    """Return sizes that a batch may have; a small Poisson sample stands for all others."""
+    """Return possible batch sizes; Poisson sampling also allows SMALL_BATCH."""
     sizes = batch_sizes(promise)
     return {*sizes, SMALL_BATCH} if len(sizes) > 2 else set(sizes)
 
@@ -193,7 +193,7 @@ def _result(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: Stat
     size = promise.released_dimension
     tape = Tape([])
     optimizer.step(copied(state), case.gradients.copy(), tape)
-    for place in sorted({0, max(0, tape.used - size)}):  # other numbers may be drawn before or after the noise
+    for place in sorted({0, max(0, tape.used - size)}):  # a step may draw other numbers before or after its noise
         drawn = np.random.default_rng([seed, 12]).standard_normal(max(size, tape.used))
         result = _replayed(optimizer, promise, seed, case, state, drawn, place)
         if result is not None:
@@ -204,7 +204,10 @@ def _result(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: Stat
 def _replayed(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase, state: Any, drawn: Any, place: int
 ) -> ConformanceTest | None:
-    """Move the noise, which is drawn from this place on, so that the same is released; None if that has no effect."""
+    """Compare later releases for two examples, with noise from ``place`` on that makes the releases of the step equal.
+
+    Return None if the releases of the step cannot be made equal.
+    """
     noise = drawn[place : place + promise.released_dimension]
 
     def first(batch: Any, numbers: Any) -> tuple[Any, Any]:
@@ -241,12 +244,12 @@ def _replayed(
 
 
 def _unit(promise: Promise) -> float:
-    """Return the relative rounding of a release; float32 passes, and the noise's digits have a test of their own."""
+    """Return the relative rounding of a release, at least that of float32; the "precision" test checks digits."""
     return max(unit_roundoff(promise.dtype), INNER)
 
 
 def _with_memory(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase) -> ConformanceTest:
-    """Compare runs with the same noise: later releases must change as the promised memory says, by default not."""
+    """Compare runs with equal noise: later releases must change only as the promised memory implies."""
     before = _before(optimizer, seed, case)
     released = _released(optimizer, promise, seed, case, before, case.gradients)
     changed = _released(optimizer, promise, seed, case, before, case.other)
@@ -257,13 +260,17 @@ def _with_memory(optimizer: PrivateOptimizer, promise: Promise, seed: int, case:
     expected = np.array([promise.weight(case.at + t, case.at) * contribution for t in range(len(changes))])
     largest = max(float(np.abs(released).max()), float(np.abs(changed).max()))
     weights = [abs(promise.weight(case.at + t, case.at)) for t in range(len(changes))]
-    left = 2.0 * _unit(promise) * largest * max(weights) / weights[0]  # of the changes in the step itself
+    left = 2.0 * _unit(promise) * largest * max(weights) / weights[0]  # rounding of `expected`
     change = float(np.abs(changes - expected).max())
     return _judged(promise, case, change, largest, left, "beyond the memory that was promised")
 
 
 def _without_replay(optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase) -> ConformanceTest:
-    """Use that noise has a seed: what other noise of a step does not change must not depend on its example either."""
+    """Compare later releases after a change of the example, if a change of the step's noise does not affect them.
+
+    This test needs noise with a seed. If later releases do not depend on the noise of a step, and thus not on its
+    release, they must not depend on its examples.
+    """
     if promise.adaptive_clip or promise.statistic is not None:
         return _not_tested(FOREIGN)
     before = _before(optimizer, seed, case)
@@ -274,9 +281,9 @@ def _without_replay(optimizer: PrivateOptimizer, promise: Promise, seed: int, ca
     noise = [_released(optimizer, promise, seed, case, before, case.gradients, draw) for draw in range(1, DRAWS + 1)]
     if not all(np.isfinite(run).all() for run in (same, changed, *noise)):
         return _not_tested("what is released is not finite")
-    fixed = any(not np.abs(run[0] - same[0]).all() for run in noise)  # some number has no noise that a seed moves
+    fixed = any(not np.abs(run[0] - same[0]).all() for run in noise)  # some number does not depend on the seed
     if fixed or max(np.abs(run[1:] - same[1:]).max() for run in noise) > TOLERANCE * promise.sensitivity:
-        return _not_tested(FOREIGN)  # later releases depend on the noise, perhaps through what was released
+        return _not_tested(FOREIGN)  # later releases depend on the noise, perhaps through the release
     change = float(np.abs(changed[1:] - same[1:]).max())
     return _judged(
         promise, case, change, float(np.abs(same).max()), 0.0, "although other noise in that step changes none"
@@ -284,7 +291,7 @@ def _without_replay(optimizer: PrivateOptimizer, promise: Promise, seed: int, ca
 
 
 def _before(optimizer: PrivateOptimizer, seed: int, case: StateCase) -> Any:
-    """Return the state before the step of which an example is changed."""
+    """Return the state before the step in which an example is changed."""
     ((_, state),) = states_before(optimizer, [case.at], case.later, [seed, 13])
     return state
 
@@ -292,7 +299,7 @@ def _before(optimizer: PrivateOptimizer, seed: int, case: StateCase) -> Any:
 def _released(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, case: StateCase, before: Any, batch: Any, draw: int = 0
 ) -> Any:
-    """Return what is released from this batch on; ``draw`` numbers the noise of its step."""
+    """Return the releases of this step with ``batch`` and of later steps; ``draw`` selects the noise of this step."""
     state = copied(before)
     releases = []
     for t in (case.at, *_later_steps(promise, case.at)):

@@ -1,1 +1,1 @@
-"""What is measured, a group of cases per file."""
+"""Benchmark cases: each module that is listed in ``case.GROUPS`` defines a group."""

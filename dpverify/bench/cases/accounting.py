@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
 """N, the number of epochs and the ordering to the accountant's call."""
 
-# a delta of practice, and one with epsilon near 0: the last digits then take balls
+# a realistic delta, and one with epsilon near 0, for which the last digits need ball arithmetic
 DELTA = 1e-6
 NEAR_ZERO = 0.38
 
@@ -31,11 +31,11 @@ LAW = "dp_accounting, the same law"
 BY_SQUARES = (SQUARES, "exact", RENYI)
 BY_LOSSES = ("exact", LOSSES)
 
-DIGITS = 1e-12  # largest relative error of epsilon that is put up with
+DIGITS = 1e-12  # largest accepted relative error of epsilon
 
 
 def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA) -> Forms:
-    """K distinct mechanisms whose mu is 1 together; the limit adds up squares and inverts one trade-off."""
+    """Compose K distinct mechanisms of total mu 1; the limit adds squares and inverts one trade-off function."""
     import numpy as np
 
     from dpverify.privacy.gaussian import epsilon_of
@@ -54,7 +54,7 @@ def _composed(names: tuple[str, ...], *, seed: int, K: int, delta: float = DELTA
 
 
 def _batches(*, seed: int, T: int, rate: float, noise: float, delta: float) -> Forms:
-    """Both ends of epsilon for batches without replacement; another library's composition of the upper law alone."""
+    """Bound epsilon from both sides for batches without replacement; the peer composes only the upper law."""
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
     from dpverify.privacy.losses.grid import step_law
 
@@ -72,7 +72,7 @@ def _batches(*, seed: int, T: int, rate: float, noise: float, delta: float) -> F
 
 
 def _check(mus: NDArray[Any], delta: float, epsilon: float) -> None:
-    """Refuse an epsilon that is off in the twelfth digit; by balls of 400 bits."""
+    """Raise ValueError if epsilon is wrong in the twelfth digit, according to 400-bit ball arithmetic."""
     from flint import arb, ctx
 
     from dpverify.privacy.gaussian_safe import delta_ball
@@ -95,7 +95,7 @@ def _by_library(accountant: Any, mus: NDArray[Any], delta: float) -> Form:
 
 
 def _mu_1(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
-    """Mu of Algorithm 1: alpha = 1/N, T = epochs N."""
+    """Return a call that computes mu of Algorithm 1 for alpha = 1/N, T = epochs N."""
     from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu
     from dpverify.papers.tran2022.algorithms.parameters import Parameters
 
@@ -111,7 +111,7 @@ def _pattern_1(N: int, epochs: int) -> Form:
 
 
 def _mu_2(N: int, epochs: int, ordering: Ordering) -> Callable[[], Any]:
-    """Mu of Algorithm 2 at Theorem 9's eta and gamma, alpha = 1/N, L = G = 1, T = epochs N."""
+    """Return a call that computes mu of Algorithm 2: eta, gamma of Theorem 9, alpha = 1/N, L = G = 1, T = epochs N."""
     from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
     from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 
@@ -133,12 +133,12 @@ def _pattern_2(N: int, epochs: int) -> Form:
 
 
 def _accountant(mu: Mu, pattern: Callable[[int, int], Form], *, seed: int, N: int, epochs: int) -> Forms:
-    """Mu for both orderings; the limit adds up a worst pattern of visits, told beforehand."""
+    """Compute mu for both orderings; the limit adds up a pattern of visits that is known beforehand."""
     return {PATTERN: pattern(N, epochs), "fresh": mu(N, epochs, "fresh"), "once": mu(N, epochs, "once")}
 
 
 def _long_run(*, seed: int, N: int, epochs: int) -> Forms:
-    """Algorithm 2 where both N and T/N are large: bounds that do not walk through the epochs, against drawing N."""
+    """Bound mu of Algorithm 2 for large N and T/N without iterating over epochs; the limit draws N normals."""
     import numpy as np
 
     rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ TWO_SECONDS = tuple(Target(form, at_most=2.0, kind="seconds") for form in ("fres
 
 
 def _algorithm(number: int, mu: Mu, pattern: Callable[[int, int], Form]) -> Iterator[BenchCase]:
-    """The accountant of an algorithm, over N and over T/N."""
+    """Yield cases of the accountant of an algorithm, over N and over T/N."""
     case = BenchCase(
         f"algorithm-{number}",
         f"Accountant of Algorithm {number}, exact up to the gap between its two bounds",
@@ -162,7 +162,7 @@ def _algorithm(number: int, mu: Mu, pattern: Callable[[int, int], Form]) -> Iter
     yield from sweep(over_n, "N", (1_000, 10_000, 100_000, 1_000_000))
     over_epochs = replace(case, name=f"{case.name}-over-epochs", parameters={"N": 10_000})
     yield from sweep(over_epochs, "epochs", (10, 100, 1_000))
-    if number == 1:  # the other one has cases of its own
+    if number == 1:  # "long-run" below covers Algorithm 2
         long = replace(case, name=f"{case.name}-long", parameters={"N": 32_561}, targets=TWO_SECONDS)
         yield from sweep(long, "epochs", (10_000, 100_000))
 

@@ -11,22 +11,22 @@ if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-# delta, the chance of a bound above the truth, and the noise of the mechanism
+# delta, the probability of a bound above the true epsilon, and the noise of the mechanism
 DELTA = 1e-5
 ALPHA = 0.05
 NOISE = 2.0
-BLOCK = 1 << 20  # outputs of a block, as in an audit
+BLOCK = 1 << 20  # numbers per block, as in an audit
 
 
 def _draw(rng: Generator, n: int, d: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Outputs on two data sets whose means are 1 apart."""
+    """Draw outputs on two data sets whose means differ by 1."""
     low, high = (NOISE * rng.standard_normal((n, d)) for _ in range(2))
     high[:, 0] += 1.0
     return low, high
 
 
 def _gaussian(*, seed: int, n: int, d: int) -> Forms:
-    """Sums over the outputs, whether they contradict the law, and the exact bound."""
+    """Sum over the outputs, test whether they contradict the law, and compute the exact bound."""
     import numpy as np
 
     from dpverify.privacy.audit.gaussian import ClassMoments, bound_mu, check_law
@@ -46,7 +46,7 @@ def _gaussian(*, seed: int, n: int, d: int) -> Forms:
 
 
 def _any(*, seed: int, n: int, d: int) -> Forms:
-    """Guesses by a rule that was learned before, and the bound from their counts."""
+    """Guess by a rule that was learned before, and compute the bound from the counts."""
     import numpy as np
 
     from dpverify.privacy.audit.learning import Bet, learn
@@ -69,7 +69,7 @@ def _any(*, seed: int, n: int, d: int) -> Forms:
 
 
 def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
-    """Whole audits of a false claim and of a true one, the drawing and the learning of a rule included."""
+    """Audit a false and a true claim, including drawing the outputs and learning a rule."""
     import numpy as np
 
     from dpverify.privacy.audit.audit import audit
@@ -81,7 +81,7 @@ def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
         outputs[:, 0] += dataset.sum()
         return outputs
 
-    audit(mechanism, epsilon=1.0, n=10_000, seed=seed)  # compiles
+    audit(mechanism, epsilon=1.0, n=10_000, seed=seed)  # compile kernels
     return {
         "draw": lambda: _draw(rng, n, d),
         "law given": lambda: audit(mechanism, epsilon=1.0, n=n, law="gaussian", seed=seed),
@@ -91,7 +91,7 @@ def _whole(*, seed: int, n: int, d: int = 1) -> Forms:
 
 
 def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
-    """Over the number of outputs, of one number and of eight."""
+    """Return sweeps over the number of outputs, for outputs of one and of eight numbers."""
     case = BenchCase(
         name,
         title,
@@ -111,7 +111,7 @@ def _both(name: str, title: str, prepare: Any) -> tuple[BenchCase, ...]:
 
 
 def _wholes() -> tuple[BenchCase, ...]:
-    """Over the number of outputs; with few of them, what an audit takes whatever their number is more than drawing."""
+    """Return a sweep over the number of outputs; for few outputs, an audit's fixed cost exceeds that of drawing."""
     forms_with_law = ("law given", "law given, claim true")
     case = BenchCase(
         "whole-audit",

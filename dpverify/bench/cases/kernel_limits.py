@@ -1,4 +1,4 @@
-"""What kernels cannot beat: drawing the same numbers, reading the same rows; and kernels that run many steps a call."""
+"""Reference kernels: drawing the same numbers and reading the same rows; also kernels that run many steps per call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ clipped_logistic = clipped_sum(slope)
 
 @kernel
 def draw_only(rng: Generator, count: int) -> float:
-    """Draw normal numbers by the library and add them up: nothing is stored."""
+    """Return the sum of normal numbers drawn by the library; nothing is stored."""
     total = 0.0
     for _ in range(count):
         total += rng.standard_normal()
@@ -44,14 +44,14 @@ def draw_rows(rng: Generator, times: int, out: Vector) -> None:
 
 @kernel
 def draw_rows_from(words: Words, times: int, out: Vector) -> None:
-    """Fill ``out``, shape (d,), with normal numbers by our own draw, many times."""
+    """Fill ``out``, shape (d,), with normal numbers by our own sampler, many times."""
     for _ in range(times):
         fill_normal_from(words, out)
 
 
 @kernel
 def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots: Matrix, block: Matrix) -> None:
-    """Go through NOISE_1..NOISE_T in blocks, each written over the one before: O(d log T) numbers are kept."""
+    """Compute NOISE_1..NOISE_T in blocks that overwrite each other, so that O(d log T) numbers are stored."""
     decay = decays(alpha)
     t = 0
     while t < steps:
@@ -62,7 +62,7 @@ def stream_in_blocks(words: Words, steps: int, alpha: float, scale: float, slots
 
 @kernel
 def literal_sums(nodes: Matrix, alpha: float, out: Matrix) -> None:
-    """Add up the nodes of COMPOSE(1, t) at every t, up to log2(t) + 1 of them; row t - 1 of ``nodes`` ends at t."""
+    """Sum the nodes of COMPOSE(1, t) for every t, at most log2(t) + 1 nodes; the node in row t - 1 ends at t."""
     for t in range(1, out.shape[0] + 1):
         out[t - 1] = 0.0
         z = t
@@ -75,7 +75,7 @@ def literal_sums(nodes: Matrix, alpha: float, out: Matrix) -> None:
 
 @kernel
 def read_twice(rows: Matrix, batches: Indices, size: int, out: Vector) -> None:
-    """Add the rows of each batch up, two times: both passes read every row in the order of the batch."""
+    """Sum the rows of each batch twice; both passes read the rows in the order of the batch."""
     flat = rows.reshape(rows.size)
     p = np.uint64(rows.shape[1])
     for done in range(0, batches.shape[0], size):
@@ -120,7 +120,7 @@ def clip_drawn(
 
 @kernel
 def gradients_only(gradient: ExampleGradient, x: Matrix, y: Vector, order: Indices, w: Vector, out: Vector) -> None:
-    """Compute the gradient of one example after the other, at the same w."""
+    """Compute the gradients of the examples in ``order`` one by one, at the same w."""
     for i in range(order.shape[0]):
         gradient(w, x[order[i]], y[order[i]], out)
 
@@ -135,7 +135,7 @@ def read_all(rows: Matrix, out: Vector) -> None:
 
 @kernel
 def add_constants(steps: int, out: Vector) -> None:
-    """Add to ``out``, shape (d,), three times a step."""
+    """Add a number to ``out``, shape (d,), three times per step."""
     for t in range(steps):
         for f in range(3):
             for j in range(out.shape[0]):
@@ -146,7 +146,7 @@ def add_constants(steps: int, out: Vector) -> None:
 def step_after_step(
     steps: int, K: int, constants: StreamConstants, nodes: Stack, state: StreamState, m_hat: Vector
 ) -> None:
-    """Do all steps; every node of step t has the value t."""
+    """Run all steps of the reconstruction; every node of step t has the value t."""
     for t in range(1, steps + 1):
         for f in range(3):
             for k in range(level(t) + 1):
@@ -156,7 +156,7 @@ def step_after_step(
 
 
 def run_without_nodes(examples: int, dimension: int, steps: int, alpha: float, gamma: float) -> Vector:
-    """Reconstruct at every step from nodes that are made when they are needed. Shapes: returns (d,)."""
+    """Run the reconstruction with nodes that are made on demand. Shapes: returns (d,)."""
     constants = new_constants(examples, alpha, gamma)
     state = new_state(examples, steps, dimension)
     nodes = np.zeros_like(state.prefixes)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from dpverify.harness.statistics.trajectory_sums import Pairs
 
 WORKERS = 2
-BLOCK = 2048  # replications of a block, as in the check
+BLOCK = 2048  # replications per block, as in the check
 DRAW = "draw"
 RUNS = "draw whole runs"
 CHECK = "draw, whiten, sum up"
@@ -21,7 +21,7 @@ JOBLIB = "joblib"
 
 
 def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
-    """One block of replications by its seed: the same normal numbers, drawn a piece at a time, in every form."""
+    """Return forms that process one block of replications by seed; all draw the same normal numbers in pieces."""
     from dataclasses import replace
     from fractions import Fraction
 
@@ -52,7 +52,7 @@ def _blocks(size: int, T: int, d: int, pairs: Pairs) -> dict[str, Any]:
 
 
 def _law(*, seed: int, size: int, T: int, d: int, threads: int) -> Forms:
-    """A block on each thread, linear algebra on one thread each, as in a run."""
+    """Process a block on each thread, with single-threaded linear algebra, as in a run."""
     from concurrent.futures import ThreadPoolExecutor
     from functools import partial
 
@@ -84,7 +84,7 @@ def _one_after_the_other(*, seed: int, replications: int, size: int, T: int, d: 
 
 
 def _engine(*, seed: int, tasks: int) -> Forms:
-    """The same sleeping tasks in turn in one process, half of them for each of two workers; and sent to workers."""
+    """Run sleeping tasks on two workers; the limit runs one worker's share of them in this process."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
     from time import perf_counter
@@ -124,7 +124,7 @@ def _engine(*, seed: int, tasks: int) -> Forms:
 
 
 def _engine_from_the_start(*, seed: int, tasks: int) -> Forms:
-    """The same tasks and all that comes before them: workers are started, and load what they need."""
+    """Run the same tasks, including the start of the workers and their imports."""
     from dpverify.bench.cases import sleeps
 
     forms = _engine(seed=seed, tasks=tasks)

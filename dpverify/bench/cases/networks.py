@@ -10,7 +10,7 @@ PARAMETERS = 9050  # d of the two-layer CNN on digits
 
 
 def _gradients(*, seed: int, batch: int) -> Forms:
-    """Rows of a batch, and their clipped mean, against one plain gradient of the mean by the library's convolutions."""
+    """Compute per-example gradients and their clipped mean; the peer computes one plain gradient of the mean loss."""
     import numpy as np
 
     from dpverify.kernels.check import ArgumentError
@@ -45,7 +45,7 @@ def _gradients(*, seed: int, batch: int) -> Forms:
 
 
 def _idx(*, seed: int, images: int, side: int) -> Forms:
-    """Read a file of images against reading and unpacking its bytes."""
+    """Read a file of images; the limit reads and decompresses its bytes."""
     import atexit
     import gzip
     import shutil

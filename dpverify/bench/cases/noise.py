@@ -18,7 +18,7 @@ A_STEP = ("draw", "call", "call, into an array", "call, our draw")
 
 
 def _trajectory(names: tuple[str, ...], *, seed: int, T: int, d: int) -> Forms:
-    """Draw by the library and by our own draw of the same numbers; add them up, store them, or make noise of them."""
+    """Draw the same normals by the library and by our sampler; add them up, store them, or compute noise from them."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import draw_only, stream_in_blocks
@@ -46,7 +46,7 @@ def _trajectory(names: tuple[str, ...], *, seed: int, T: int, d: int) -> Forms:
 
 
 def _literal(*, seed: int, T: int, d: int) -> Forms:
-    """The stream against adding up all nodes of COMPOSE(1, t) at every step, both from numbers drawn before."""
+    """Compare the stream with adding up all nodes of COMPOSE(1, t) at every step, on the same stored numbers."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import literal_sums
@@ -66,7 +66,7 @@ def _literal(*, seed: int, T: int, d: int) -> Forms:
 
 
 def _steps(*, seed: int, d: int, calls: int) -> Forms:
-    """One Python call a step, as an optimizer in Python makes it."""
+    """Compute noise with one Python call per step, as an optimizer in Python does."""
     from itertools import repeat
 
     from dpverify.kernels.tape import fill_normal, generator
@@ -122,7 +122,7 @@ CASES: tuple[BenchCase, ...] = (
             targets=[Target("noise", at_most=1.4), Target("noise", to="our draw", at_most=1.2)],
         ),
         "T",
-        (10_000, 100_000, 1_000_000),  # below, to hand the library's generator over costs as much as the numbers
+        (10_000, 100_000, 1_000_000),  # for smaller T, passing the library's generator costs as much as drawing
         work=_numbers,
     ),
     *sweep(
@@ -173,7 +173,7 @@ CASES: tuple[BenchCase, ...] = (
             targets=[Target("call", at_most=0.3, kind="memory-exponent", words="vectors kept: log2(T)")],
         ),
         "T",
-        (15, 127, 1023),  # vectors kept: 4, 7, 10; at small d a block drawn ahead hides them
+        (15, 127, 1023),  # stored vectors: 4, 7, 10; for small d, a block that is drawn ahead hides them
         work=lambda *, T, d: float(T),
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from dpverify.bench.case import BenchCase, Forms, Target, aligned
 
-# size of the data set a9a; its rows have about 14 ones each, and so have ours
+# size of the data set a9a; rows have about 14 ones, as in a9a
 N = 32_561
 D = 123
 BATCH = 256
@@ -15,7 +15,7 @@ INLINED = "our draw, then steps without noise"
 
 
 def logistic_problem(n: int, d: int) -> Any:
-    """Random rows of zeros and ones, scaled to length 1: always the same ones."""
+    """Return a problem on fixed random rows of zeros and ones, scaled to length 1."""
     import numpy as np
 
     from dpverify.problems.logistic import LogisticRegression
@@ -27,7 +27,7 @@ def logistic_problem(n: int, d: int) -> Any:
 
 
 def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
-    """Algorithm 1: "parts" draws d numbers a step and then does the same steps without noise."""
+    """Run Algorithm 1; "parts" draws d numbers per step and then runs the same steps without noise."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import draw_rows, draw_rows_from, gradients_only
@@ -64,7 +64,7 @@ def _dp_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
 
 
 def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
-    """Algorithm 2, three gradients a step from the second epoch on: the first is done before anything is timed."""
+    """Run Algorithm 2, with three gradients per step from the second epoch on; the first two epochs are not timed."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import draw_rows, draw_rows_from, gradients_only
@@ -112,7 +112,7 @@ def _sr_nsgd(*, seed: int, n: int, d: int, steps: int) -> Forms:
 
 
 def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float) -> Forms:
-    """Sum clipped gradients of each batch; ``part`` of all are longer than the clip."""
+    """Sum the clipped gradients of each batch; a fraction ``part`` of all gradients is longer than the clip length."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import clip_batches, read_twice
@@ -140,7 +140,7 @@ def _clipped(*, seed: int, n: int, d: int, batch: int, batches: int, part: float
 
 
 def _written_out(*, seed: int, n: int, d: int, batch: int) -> Forms:
-    """A batch's gradients as a matrix, clipped row by row, in numpy: what most libraries do."""
+    """Sum clipped gradients; the peer computes them in numpy as an explicit matrix, as most libraries do."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import clipped_logistic

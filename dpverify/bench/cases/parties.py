@@ -13,13 +13,13 @@ SHARES = "sum with noise by shares"
 BITS = "256 shared random bits"
 RATIO = "sum with noise by the ratio of uniforms"
 WORK = {BARE: "bare", SUM: "none", SHARES: "shares", BITS: "bits", RATIO: "ratio"}
-SIZES = (123, 1000)  # d of a9a, and more
+SIZES = (123, 1000)  # d of a9a, and a larger d
 TABLE_4 = {"Table 4 of wang2019, garbled circuits": [(22.0, 3.52), (123.0, 18.04)]}
 """Yao run time of one aggregation with noise for five parties, ijcnn1 and a9a."""
 
 
 def _openings(names: tuple[str, ...], *, seed: int, m: int, d: int) -> Forms:
-    del seed  # shares and noise are drawn by the system
+    del seed  # shares and noise come from the system's random numbers
 
     if find_spec("mpyc") is None:
         return dict.fromkeys(names, Missing("mpyc is not installed"))

@@ -1,4 +1,4 @@
-"""Parties that are measured: processes that stay connected over loopback, and do one kind of opening when told to."""
+"""Party processes for benchmarks: they stay connected over loopback and run openings on request."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dpverify.mpc.noise import CHUNK, own_noise
 from dpverify.mpc.processes import python_command
 from dpverify.mpc.session import Session
 
-SHORTEST = 0.1  # seconds that one measurement lasts at least
-DEVIATION = 1e6  # units, of a party's share of noise
+SHORTEST = 0.1  # minimal seconds per measurement
+DEVIATION = 1e6  # standard deviation of a party's share of noise, in units
 
 
 def shared_bits(session: Session, size: int) -> None:
-    """Make 256 shared random bits for each number, as many numbers at a time as noise from bits makes."""
+    """Generate 256 shared random bits per number, in the same chunks as for noise from bits."""
 
     async def work() -> None:
         for start in range(0, size, CHUNK):
@@ -34,7 +34,7 @@ def shared_bits(session: Session, size: int) -> None:
 
 
 def bare(session: Session, size: int) -> None:
-    """Share arrays of all parties and open one, by MPyC alone."""
+    """Share arrays of all parties and open one of them, with MPyC only."""
 
     async def work() -> None:
         shares = session._field.array(np.arange(size, dtype=object))
@@ -44,7 +44,7 @@ def bare(session: Session, size: int) -> None:
 
 
 def opened(session: Session, size: int, noise: str) -> None:
-    """Open a sum as a run does, with noise made inside, of ``shares`` of the parties, or without any (``none``)."""
+    """Open a sum as a run does; ``noise``: inside (``ratio``), by ``shares`` of the parties, or ``none``."""
     units = np.arange(size)
     if noise == "shares":
         units += own_noise(random.SystemRandom(), DEVIATION, size)
@@ -52,7 +52,7 @@ def opened(session: Session, size: int, noise: str) -> None:
 
 
 def work_of(session: Session, name: str, size: int) -> None:
-    """Do it once."""
+    """Run the named work once."""
     if name == "bits":
         shared_bits(session, size)
     elif name == "bare":
@@ -62,7 +62,7 @@ def work_of(session: Session, name: str, size: int) -> None:
 
 
 class Parties:
-    """Processes of some parties; they end with this."""
+    """Processes of several parties, which end with this object."""
 
     def __init__(self, parties: int) -> None:
         listeners = [socket.create_server(("127.0.0.1", 0), backlog=parties) for _ in range(parties)]
@@ -78,7 +78,7 @@ class Parties:
             listener.close()
 
     def run(self, name: str, size: int) -> Usage:
-        """Let all do it, and again as often as takes long enough where it is short: seconds of one time."""
+        """Return the seconds of one execution by all parties; short work is repeated for at least SHORTEST seconds."""
         seconds = self._all(name, size, 1)
         if seconds < SHORTEST:
             seconds = self._all(name, size, 1 + int(SHORTEST / seconds))
@@ -95,13 +95,13 @@ class Parties:
 
 
 def end(child: subprocess.Popen[str]) -> None:
-    """End a party, and wait for it."""
+    """Kill a party process and wait for its end."""
     child.kill()
     child.communicate()
 
 
 def main() -> None:
-    """Be one of them: a line of stdin says what to do, on how many numbers and how often; stdout has its seconds."""
+    """Run one party: read work, size and repetitions from lines of stdin, and write the seconds to stdout."""
     index, peers, descriptor = json.loads(sys.argv[1])
     listener = socket.socket(fileno=descriptor)
     with Session(index, [(host, port) for host, port in peers], {}, {}, timeout=60.0, listener=listener) as session:

@@ -1,7 +1,7 @@
 """Reconstruction of Algorithm 4 at large sizes, and its memory, against reading every node once.
 
-The output is a new array each time, but where it is large all forms write into one that is there before: the system
-clears the pages of a new one, whoever fills it. What that adds to the stream is a form of its own.
+If the output is large, all forms write into an existing array, because the system clears the pages of a new array. A
+separate form shows how much a new array costs. If the output is small, it is a new array in each call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LARGE_STREAM = (READING, STREAM, NEW_OUTPUT)
 
 
 def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) -> Forms:
-    """All T = epochs N outputs, from nodes of unit Gaussians."""
+    """Compute all T = epochs N outputs from nodes of unit Gaussians."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import read_all
@@ -45,7 +45,7 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
         STREAM: reconstruct,
     }
     small = nodes_of(50)
-    outputs = [form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()]  # compiles
+    outputs = [form(small, examples=7, alpha=1 / 7, gamma=GAMMA)[0] for form in forms.values()]  # compile kernels
     if not all(np.allclose(output, outputs[0], rtol=1e-12, atol=1e-12) for output in outputs):
         raise ValueError("the forms do not agree")
     nodes, total = nodes_of(round(epochs * N)), aligned(d)
@@ -59,12 +59,12 @@ def _forms(names: tuple[str, ...], *, seed: int, N: int, d: int, epochs: float) 
 
 
 def all_steps(*, N: int, d: int, epochs: float) -> float:
-    """Count the steps of a call."""
+    """Return the number of steps per call."""
     return float(round(epochs * N))
 
 
 def _state(*, seed: int, N: int, d: int, steps: int) -> Forms:
-    """Step after step with nodes that are made when they are needed: the memory that it adds is the state."""
+    """Run the steps with nodes that are made on demand, so that the added memory is that of the state."""
     from dpverify.bench.cases.kernel_limits import add_constants, run_without_nodes
 
     out = aligned(d)
@@ -75,14 +75,14 @@ def _state(*, seed: int, N: int, d: int, steps: int) -> Forms:
 
 
 def _state_bytes(N: int, d: int) -> float:
-    """Four rows of d numbers for each example, and half as much again for all else."""
+    """Return the size of four rows of d numbers per example, plus half as much and 2 MB."""
     return 1.5 * 4 * 8 * N * d + 2e6
 
 
 def reconstruction_case(
     name: str, title: str, forms: tuple[str, ...], *targets: Target, **parameters: int
 ) -> BenchCase:
-    """Make a case with some of the forms."""
+    """Return a case with the given forms."""
     return BenchCase(
         name,
         title,

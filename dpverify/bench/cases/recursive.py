@@ -7,7 +7,7 @@ from dpverify.bench.cases.optimizers import BATCH, D, N, logistic_problem
 
 
 def _estimator(*, seed: int, n: int, d: int, batch: int) -> Forms:
-    """The sum over a batch at two points, two clip lengths, against the clipped sum of the same batch at one."""
+    """Sum over a batch at two points with two clip lengths; the limit is the clipped sum at one point."""
     import numpy as np
 
     from dpverify.kernels.clipping import pad_rows
@@ -32,7 +32,7 @@ def _estimator(*, seed: int, n: int, d: int, batch: int) -> Forms:
 
 
 def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
-    """Noisy descent against drawing d numbers a step by the library, and the same steps without noise."""
+    """Run noisy descent; the limit draws d numbers per step by the library and runs the steps without noise."""
     from dpverify.bench.cases.kernel_limits import draw_rows
     from dpverify.kernels.tape import generator
     from dpverify.problems.logistic import BatchGradient
@@ -54,7 +54,7 @@ def _descent(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
 
 
 def _full(*, seed: int, n: int, d: int) -> Forms:
-    """A step on all examples against two plain passes over the rows."""
+    """Run a step on all examples; the limit makes two plain passes over the rows."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import read_twice
@@ -68,7 +68,7 @@ def _full(*, seed: int, n: int, d: int) -> Forms:
 
 
 def _staged(*, seed: int, n: int, d: int, batch: int, steps: int) -> Forms:
-    """Steps of one stage, momentum on or off, against drawing the batches, their clipped sums and the noise."""
+    """Run steps of one stage with and without momentum; the limit draws batches and noise and computes clipped sums."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import clip_drawn

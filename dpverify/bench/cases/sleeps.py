@@ -1,4 +1,4 @@
-"""A check of many short blocks, for the engine: each block sleeps, so that other work on the machine hardly shows."""
+"""A check of many short blocks for measuring the engine. Blocks sleep, so other processes hardly affect the time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult, Method
 
-SECONDS = 0.005  # how long a block sleeps
-WARM = 40  # blocks that are over before the clock starts: by then all workers are at work
+SECONDS = 0.005  # sleep of a block
+WARM = 40  # blocks before the clock starts, so that all workers are running
 
 
 def sleep_once(_: int = 0) -> int:
-    """Sleep once; 1."""
+    """Sleep once and return 1."""
     sleep(SECONDS)
     return 1
 
@@ -26,44 +26,44 @@ def sleep_once(_: int = 0) -> int:
 class SleepCheck(Check):
     """Sleep in every block, and count the blocks."""
 
-    count: int = field(kw_only=True)  # blocks
+    count: int = field(kw_only=True)  # number of blocks
 
     method: ClassVar[Method] = "measurement"
 
     def blocks(self, context: Context) -> int:
-        """Number of blocks."""
+        """Return the number of blocks."""
         return self.count
 
     def run_block(self, context: Context, block: int) -> int:
-        """Sleep; 1."""
+        """Sleep once and return 1."""
         return sleep_once()
 
     def fold(self, sofar: int | None, part: int) -> int:
-        """Add up."""
+        """Add a block to the count."""
         return (sofar or 0) + part
 
     def finish(self, context: Context, total: int) -> CheckResult:
-        """Say how many there were."""
+        """Return the result with the number of blocks."""
         return CheckResult(name=self.name, method="measurement", status="not refuted", n=total)
 
 
 def load(key: str) -> PaperChecks:
-    """Give checks to the engine's workers: the key is the number of blocks."""
+    """Return the checks for the engine's workers; ``key`` is the number of blocks."""
     checks = PaperChecks(key, __name__)
     checks.add(SleepCheck("sleeps", "sleeps", count=int(key)))
     return checks
 
 
 def some_context() -> Context:
-    """Give a context of a smoke run; what statement it has does not matter."""
+    """Return a context of a smoke run with an arbitrary statement."""
     claim = load_specs().claim("tran2022:lemma-12")
     return Context(statement=claim.statement(claim.readings()[0]), budget=BUDGETS["smoke"], seed=0)
 
 
 def engine_seconds(blocks: int, workers: int, warm: int = WARM) -> float:
-    """Run blocks through the engine after warm ones: seconds to the end of the last, from that of the last warm one.
+    """Run warm-up blocks and ``blocks`` further blocks in the engine; return the seconds of the latter.
 
-    Where none is warm, from the call.
+    The time starts at the end of the last warm-up block or, without warm-up blocks, at the call.
     """
     ends = [perf_counter()]
     job = Job(f"{__name__}:load", str(warm + blocks), "sleeps", "sleeps", some_context())

@@ -8,14 +8,14 @@ from dpverify.bench.case import BenchCase, Forms, Target, aligned
 
 
 def sparse_problem(n: int, d: int, entries: int) -> Any:
-    """Random rows with so many entries in random columns, scaled to length 1: always the same ones."""
+    """Return a problem on fixed random rows with ``entries`` entries in random columns, scaled to length 1."""
     import numpy as np
 
     from dpverify.problems.sparse.logistic import SparseLogistic
     from dpverify.problems.sparse.rows import CsrRows, scale_sparse
 
     rng = np.random.default_rng(0)
-    step = d // entries  # one entry in each of so many equal parts of the columns, so that none comes twice
+    step = d // entries  # width of the column ranges, each of which has one entry, so that no column is repeated
     columns = np.arange(entries) * step + rng.integers(0, step, (n, entries))
     starts = np.arange(0, n * entries + 1, entries)
     values = rng.standard_normal(n * entries)
@@ -24,7 +24,7 @@ def sparse_problem(n: int, d: int, entries: int) -> Any:
 
 
 def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
-    """Loss and gradient with the regularizer, as ``train`` measures them, against loss and gradient without it."""
+    """Compute loss and gradient with the regularizer, as ``train`` does; the limit omits the regularizer."""
     import numpy as np
 
     from dpverify.bench.cases.sparse_limits import fused_pass
@@ -38,7 +38,7 @@ def _point(*, seed: int, n: int, d: int, entries: int) -> Forms:
 
 
 def _step(*, seed: int, n: int, d: int, entries: int, steps: int) -> Forms:
-    """Algorithm 1: "parts" draws d numbers a step, then does the steps without noise; a gradient is one a step."""
+    """Run Algorithm 1; "parts" draws d numbers per step and then runs the same steps without noise."""
     import numpy as np
 
     from dpverify.bench.cases.kernel_limits import draw_rows

@@ -1,4 +1,4 @@
-"""What kernels on sparse rows cannot beat: one pass over the stored entries, as plainly as it can be written."""
+"""Reference kernels for sparse rows: one plain pass over the stored entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpverify.kernels.typing import Indices, Vector
 
 @kernel
 def fused_pass(rows: CsrArrays, y: Vector, w: Vector, out: Vector) -> float:
-    """Mean logistic loss, and its gradient into ``out``, shape (d,); each row is read and added up once."""
+    """Return the mean logistic loss and write its gradient into ``out``, shape (d,), in one pass over the rows."""
     starts, columns, values = rows
     total = 0.0
     out[:] = 0.0
@@ -33,7 +33,7 @@ def fused_pass(rows: CsrArrays, y: Vector, w: Vector, out: Vector) -> float:
 def sparse_gradients(
     gradient: SparseGradient, rows: CsrArrays, y: Vector, order: Indices, w: Vector, out: Vector
 ) -> None:
-    """Add the own part of the gradient of each example in ``order`` to ``out``, shape (d,)."""
+    """Add the example-dependent part of the gradient of each example in ``order`` to ``out``, shape (d,)."""
     starts, columns, values = rows
     for i in order:
         gradient(w, columns[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]], y[i], out)
@@ -41,6 +41,6 @@ def sparse_gradients(
 
 @kernel
 def common_parts(common: Common, weight: float, times: int, w: Vector, out: Vector) -> None:
-    """Write what all gradients have in common into ``out``, shape (d,), many times."""
+    """Write the common part of all gradients into ``out``, shape (d,), many times."""
     for _ in range(times):
         common(weight, w, out)

@@ -16,7 +16,7 @@ def _command(*words: str, seed: int) -> Forms:
 
 
 def _case(name: str, title: str, words: str, limit: float, rounds: int | None = None) -> BenchCase:
-    """A command with the kernels that are kept already, and the seconds that it may take."""
+    """Return a case for a command with cached kernels; ``limit`` bounds its seconds."""
     return BenchCase(
         name,
         title,

@@ -14,7 +14,7 @@ CHECKS = "its checks, shared by the cores"
 COMPILATION = "cold − warm"
 ON_ONE_CORE = "cold − warm, seconds of cores"
 
-IN_TURN = (COLD, WARM, CORES, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run has the kernels of the cold one
+IN_TURN = (COLD, WARM, CORES, CHECKS, COMPILATION, ON_ONE_CORE)  # the warm run reuses the kernels of the cold run
 
 
 def _budget(budget: str, *, seed: int) -> Forms:

@@ -1,4 +1,4 @@
-"""The benchmarks' part of a report, benchmarks.md: each target, every case with its interval, how it was measured."""
+"""Generate the benchmark page of a report, benchmarks.md: targets, cases with intervals, and the method."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from dpverify.report.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILL
 from dpverify.report.words import GENERATED, plural
 
 PAGE = "benchmarks.md"
-FRONT = "scaling"  # group whose figure stands at the front of the page
-DATA = "benchmarks"  # name of the data without its ending: data/benchmarks.json
+FRONT = "scaling"  # group whose figure is at the top of the page
+DATA = "benchmarks"  # name of the data file without its suffix: data/benchmarks.json
 
 INTRODUCTION = """\
 Each number is the ratio of our time to that of a reference, or belongs to such a ratio. Both are measured alternately
@@ -63,7 +63,7 @@ WHERE = (
 
 
 def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
-    """The page; ``figures``: group to the caption of its figure, and the figure."""
+    """Return the text of the page; ``figures`` maps a group to the caption and content of its figure."""
     targets = list(judged_targets(bench))
     return md.document(
         [
@@ -91,7 +91,7 @@ def bench_page(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> str:
 
 
 def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[str]:
-    """What the paper leaves to future work: the run time of Algorithm 4, as printed and as a stream, over each size."""
+    """Yield the section on the run time of Algorithm 4, printed or streaming, left to future work by the paper."""
     if FRONT not in figures:
         return
     front_sweeps = sweeps(bench, FRONT)
@@ -115,7 +115,7 @@ def _front(bench: Bench, figures: Mapping[str, tuple[str, bytes]]) -> Iterator[s
 
 
 def _targets(targets: Sequence[JudgedTarget]) -> str:
-    """Each target with what was measured of it, and over how many passes."""
+    """Return a table of the targets with measured values and numbers of passes."""
     rows = []
     for judged in targets:
         case = judged.cases[0]
@@ -141,7 +141,7 @@ def _group(bench: Bench, name: str, figures: Mapping[str, tuple[str, bytes]]) ->
 
 
 def _printed(case: CaseRecord) -> str:
-    """What a paper prints of the work of a sweep: its own seconds, which are of another machine."""
+    """Return a paper's printed times for the work of a sweep, which were measured on another machine."""
     times = "; ".join(
         f"{md.prose(words)}: {', '.join(f'{show_float(s)} s at {case.over} = {show_float(size)}' for size, s in pairs)}"
         for words, pairs in case.printed.items()
@@ -169,7 +169,7 @@ def _form(case: CaseRecord, form: FormRecord) -> list[str]:
 
 
 def _manifest(info: BenchInfo) -> str:
-    """What a run was made with, without the versions of its packages, which the data hold."""
+    """Return a table of a run's settings and machine; package versions are in the data file only."""
     facts = {
         "groups": ", ".join(info.groups),
         "passes × rounds, at most": f"{info.passes} × {info.rounds}",
@@ -182,7 +182,7 @@ def _manifest(info: BenchInfo) -> str:
 
 
 def read_bench(path: Path, name: str = "") -> Bench:
-    """Read a run of the benchmarks."""
+    """Read a run of the benchmarks; raise ReportError if the file is invalid."""
     called = name or str(path)
     try:
         content = path.read_bytes()
@@ -209,33 +209,33 @@ def read_bench(path: Path, name: str = "") -> Bench:
 
 
 def recorded_bench(folder: Path) -> Bench | None:
-    """The benchmarks that a report holds; None where it has none."""
+    """Return the recorded benchmarks of a report, or None."""
     finish(folder)
     path = folder / "data" / f"{DATA}.json"
     return read_bench(path, f"data/{path.name}") if path.exists() else None
 
 
 def render_bench(bench: Bench) -> dict[str, bytes]:
-    """The page and its figures. Path below the report's folder to content; the same for the same run."""
+    """Return the page and its figures as a dict from path in the report to content; equal runs give equal content."""
     drawn = figures(bench)
     files = {PAGE: bench_page(bench, drawn).encode()}
     return files | {f"figures/bench-{group}.svg": svg for group, (_, svg) in drawn.items()}
 
 
 def write_bench(bench: Bench, folder: Path) -> list[str]:
-    """Record a run, in the place of what is recorded of its groups, and write the page on all that is recorded."""
+    """Record a run, replacing earlier records of its groups, and write the page of all records."""
     old = recorded_bench(folder)
     record = merged(bench, old) if old is not None else bench
     return update(folder, {f"data/{DATA}.json": encode(record), **render_bench(record)}, DATA)
 
 
 def regenerate_bench(folder: Path) -> list[str]:
-    """Write the page and the figures anew, from the data; see :func:`write_bench`."""
+    """Write the page and the figures again from the recorded data; see :func:`write_bench`."""
     return update(folder, _rendered(folder), DATA)
 
 
 def check_bench(folder: Path) -> list[str]:
-    """Compare the page and the figures with what the data give; returns the files that differ."""
+    """Compare the page and the figures with those generated from the data. Return the files that differ."""
     return sorted(outdated(folder, _rendered(folder), DATA))
 
 
@@ -244,7 +244,7 @@ def _rendered(folder: Path) -> dict[str, bytes]:
     return {} if bench is None else render_bench(bench)
 
 
-LEGEND_CHARACTERS = 64  # of a line of a legend, which must stay inside its panel
+LEGEND_CHARACTERS = 64  # per line of a legend, so that it fits in its panel
 LOOKS = ((GREY, "s"), (BLUE, "D"), (VERMILLION, "o"), (GREEN, "^"), (ORANGE, "v"), (SKY, "P"))
 """Colour and marker of each line."""
 
@@ -253,7 +253,7 @@ HEIGHT = 2.9
 
 
 def figures(bench: Bench) -> dict[str, tuple[str, bytes]]:
-    """Group to what its figure says, and the figure; groups without a sweep have none."""
+    """Return a dict from group to the caption and content of its figure; groups without a sweep have no figure."""
     figure_of = {}
     for group in bench.groups:
         group_sweeps = sweeps(bench, group)
@@ -272,7 +272,7 @@ def _draw(group_sweeps: Mapping[str, Sequence[CaseRecord]]) -> Figure:
 
 
 def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
-    """Median of the passes of each form, and the range of all of them, both axes logarithmic."""
+    """Plot the median over the passes of each form and their range, with logarithmic axes."""
     over = cases[0].over
     ends = list[float]()
     sizes = [case.parameters[case.over] for case in cases]
@@ -307,7 +307,7 @@ def _plot(axes: Axes, name: str, cases: Sequence[CaseRecord]) -> None:
     bounds = (
         min(ends) / 1.6,
         max(ends) * 1.6 * (max(ends) / min(ends) + 1.0) ** (0.12 * (len(powers) + len(cases[0].printed))),
-    )  # room for names
+    )  # leaves room for the legend
     logarithmic(axes.yaxis, *bounds)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: words.show_bound(value, "seconds")))
     ticks = [size for place, size in enumerate(sizes) if place == 0 or size > 1.05 * sizes[place - 1]]

@@ -1,6 +1,6 @@
-"""Benchmarks as text: times, bytes, ratios with their intervals and targets in words, and the tables for a terminal.
+"""Format benchmarks as text: times, bytes, ratios with intervals, targets, and tables for a terminal.
 
-The tables show a run, or the comparison of two runs, with one line for each form.
+A table shows a run or the comparison of two runs, with one line per form.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 
 
 def show_seconds(value: float) -> str:
-    """A time in the unit that suits it, with three digits: ``1.23 ms``."""
+    """Format a time in a suitable unit with three digits: ``1.23 ms``."""
     unit, name = next((scale for scale in _UNITS if value >= scale[0]), _UNITS[-1])
     return f"{three(value / unit)} {name}"
 
 
 def show_bytes(value: float) -> str:
-    """A number of bytes in the unit that suits it: ``12.5 MiB``."""
+    """Format a number of bytes in a suitable unit: ``12.5 MiB``."""
     return next((f"{three(value / unit)} {name}" for unit, name in _SIZES if value >= unit), f"{value:.0f} B")
 
 
 def three(value: float) -> str:
-    """Three significant digits, zeros at the end included, so that columns line up: ``1.20``, ``15.3``, ``104``."""
+    """Format a number with three significant digits, including trailing zeros: ``1.20``, ``15.3``, ``104``."""
     if value == 0 or not math.isfinite(value):
         return show_float(value)
     digits = max(0, 2 - math.floor(math.log10(abs(float(f"{value:.3g}")))))
@@ -64,18 +64,18 @@ def three(value: float) -> str:
 
 
 def show_value(value: float, kind: str) -> str:
-    """A number of a target's kind: a ratio, an exponent, seconds or bytes."""
+    """Format a value by the kind of its target: a ratio, an exponent, seconds or bytes."""
     if kind == "seconds":
         return show_seconds(value)
     if kind == "memory":
         return show_bytes(value)
     if kind == "ratio":
         return three(value)
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding 0 makes a negative zero a plain one
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")  # adding 0 removes the sign of a negative zero
 
 
 def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
-    """Median and interval: ``1.12 (1.10 to 1.15)``, or ``(1.10 to 1.15, 75%)`` where it holds the median less often."""
+    """Format median and interval: ``1.12 (1.10 to 1.15)``, or ``(1.10 to 1.15, 75%)`` if the level is below 95%."""
     if value is None:
         return ""
     if value.passes == 1:
@@ -90,12 +90,12 @@ def show_interval(value: MedianInterval | None, kind: str = "ratio") -> str:
 
 
 def show_parameters(case: CaseRecord) -> str:
-    """Sizes of a case: ``N = 1024, T = 65536``."""
+    """Format the parameters of a case: ``N = 1024, T = 65536``."""
     return ", ".join(f"{name} = {show_float(value)}" for name, value in case.parameters.items())
 
 
 def show_sizes(judged: JudgedTarget) -> str:
-    """Sizes that a target is about; of a sweep: ``T = 10 to 1000, 3 sizes``."""
+    """Format the sizes of a target; for a sweep: ``T = 10 to 1000, 3 sizes``."""
     first, *later_cases = judged.cases
     if not later_cases:
         return show_parameters(first)
@@ -104,14 +104,14 @@ def show_sizes(judged: JudgedTarget) -> str:
 
 
 def show_target(target: TargetRecord) -> str:
-    """What a target asks for: ``at most 1.2``; in words too, where they say more."""
+    """Format the bound of a target: ``at most 1.2``, after its description if it has one."""
     bound, word = (target.at_least, "at least") if target.at_most is None else (target.at_most, "at most")
     requirement = f"{word} {show_bound(0.0 if bound is None else bound, target.kind)}"
     return f"{target.words} ({requirement})" if target.words else requirement
 
 
 def show_bound(value: float, kind: str) -> str:
-    """The bound of a target, without zeros at its end."""
+    """Format the bound of a target without trailing zeros."""
     if kind in {"seconds", "memory"}:
         number, _, unit = show_value(value, kind).partition(" ")
         return f"{show_float(float(number))} {unit}" if number.replace(".", "").isdigit() else f"{number} {unit}"
@@ -119,7 +119,7 @@ def show_bound(value: float, kind: str) -> str:
 
 
 def about(target: TargetRecord) -> str:
-    """What a target is about: ``stream / reading``, ``exponent of the time of stream``."""
+    """Return the quantity of a target: ``stream / reading``, ``exponent of the time of stream``."""
     return {
         "ratio": f"{target.form} / {target.to}",
         "seconds": f"time of {target.form}",
@@ -130,21 +130,21 @@ def about(target: TargetRecord) -> str:
 
 
 def show_time(case: CaseRecord, form: FormRecord) -> str:
-    """Median time of an item: ``1.23 ms a step``; of a form that was not timed, why."""
+    """Format the median time per item: ``1.23 ms a step``; for a form that was not timed, return the reason."""
     middles = [median(rounds) for rounds in form.samples if rounds]
     per_item = f" a {case.item}" if case.work != 1 else ""
     return show_seconds(median(middles) / case.work) + per_item if middles else form.missing
 
 
 def show_memory(form: FormRecord) -> str:
-    """Memory at the peak: what a call added, or what a child process held."""
+    """Format the peak memory: that added by a call, or that of a child process."""
     if form.peaks and not form.added:
         return show_bytes(median(form.peaks))
     return f"+{show_bytes(median(form.added))}" if form.added else ""
 
 
 def warnings(info: BenchInfo) -> Iterator[str]:
-    """What a reader should know before trusting a run."""
+    """Yield warnings about the reliability of a run."""
     if busy(info):
         at = "" if info.others is None else f" ({show_float(info.others, 2)} cores on average)"
         yield f"Other processes were at work on the machine{at}, which makes times and intervals larger."
@@ -167,7 +167,7 @@ CHANGES = {"slower": "bold red", "faster": "blue", "no difference seen": "", "to
 
 
 def print_bench(bench: Bench, console: Console) -> None:
-    """Print what was measured, then what grows how, and how many targets are met."""
+    """Print the measurements, then the growth over sweeps and the number of targets met."""
     targets = list(judged_targets(bench))
     for group in bench.groups:
         cases = [case for case in bench.cases if case.group == group]
@@ -178,7 +178,7 @@ def print_bench(bench: Bench, console: Console) -> None:
 
 
 def print_comparison(changes: Sequence[SpeedChange], console: Console) -> None:
-    """Print what became slower or faster, worst first, then the rest."""
+    """Print the slower and faster forms, worst first, then the other forms."""
     rows = [
         (
             [f"{change.group}/{change.case}", f"{change.form} / {change.to}", change.change, *_sizes(change)],
@@ -207,7 +207,7 @@ def _sizes(change: SpeedChange) -> tuple[str, str]:
 
 
 def _rows(case: CaseRecord, targets: Sequence[JudgedTarget]) -> Iterator[tuple[list[str], str]]:
-    """Cells and style of each form of a case."""
+    """Yield the cells and style of each form of a case."""
     if case.error:
         yield [case.name, "", "", "", "", f"failed: {case.error}"], "bold red"
     for form in case.forms:
@@ -239,7 +239,7 @@ def _closing(bench: Bench, targets: Sequence[JudgedTarget]) -> Iterator[str]:
 
 
 def _print(title: str, columns: Sequence[str], rows: Sequence[tuple[Sequence[str], str]], console: Console) -> None:
-    """Print a table in a terminal; for a program one line per row, without the columns that are empty throughout."""
+    """Print a table in a terminal; otherwise one line per row without empty columns, for programs."""
     if console.is_terminal and rows:
         console.print(Text(readable(title, console), style="bold"))
         styled = [[Text(readable(cell, console), style=style) for cell in cells] for cells, style in rows]

@@ -1,4 +1,4 @@
-"""An experiment of a paper as data: its data sets, and on each of them methods, grids, measures and orderings."""
+"""Interfaces of an experiment: its data sets and, for each, methods, grids, measures and claimed orderings."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ SettingT = TypeVar("SettingT")
 
 @dataclass(frozen=True)
 class ExperimentRequest:
-    """Arguments of an experiment; an ArgumentError if one is out of its domain, or the experiment does not take it.
+    """Arguments of an experiment; raise ArgumentError for one that is out of its domain or not used by the experiment.
 
-    For a table, ``data`` and ``test_data`` are LIBSVM or CSV files to train and to test on. Without a test file a fifth
-    is held out; without data a made-up set of the paper's shape and scikit-learn's breast cancer data are used. For
-    networks, ``data`` is a folder with MNIST in IDX files or CIFAR-10 in its binary version; without it, scikit-learn's
-    digits are used. ``n``: number of examples to train on, drawn at random. ``epochs``: passes over the images.
-    ``settings``: how many settings of its grid each method tries at most. Seeds are ``seed``, .., ``seed + seeds - 1``.
-    ``budget``: ``standard``, whole grids; ``smoke``, a single setting.
+    For a table, ``data`` and ``test_data`` are LIBSVM or CSV files to train and to test on. Without a test file, a
+    fifth of the data is held out. Without data, synthetic data of the paper's shape and scikit-learn's breast cancer
+    data are used. For networks, ``data`` is a folder with MNIST in IDX files or CIFAR-10 in its binary version. Without
+    it, scikit-learn's digits are used. ``n`` is the number of training examples, drawn at random. ``epochs`` is the
+    number of passes over the images. ``settings`` is the largest number of settings that each method tries. Seeds are
+    ``seed``, .., ``seed + seeds - 1``. With the ``budget`` ``standard``, whole grids are tried; with ``smoke``, a
+    single setting.
     """
 
     experiment: str
@@ -75,12 +76,12 @@ class ExperimentRequest:
 
     @property
     def is_smoke(self) -> bool:
-        """Whether nothing is tuned."""
+        """Whether a single setting is run without tuning."""
         return self.budget == "smoke"
 
     @property
     def command(self) -> str:
-        """The request as a command line, defaults left out, files without their folders."""
+        """The request as a command line without default values and without the folders of files."""
         words = ["dpverify", "compare", "--experiment", self.experiment]
         for field in fields(self):
             value = getattr(self, field.name)
@@ -90,14 +91,14 @@ class ExperimentRequest:
 
 
 def spread(grid: Sequence[SettingT], most: int | None) -> list[SettingT]:
-    """Return at most ``most`` settings of a grid, those in the middle of as many equal parts of it."""
+    """Return at most ``most`` evenly spread settings of a grid: the middle of each of ``most`` equal parts."""
     if most is None or most >= len(grid):
         return list(grid)
     return [grid[(2 * part + 1) * len(grid) // (2 * most)] for part in range(most)]
 
 
 class RowCell(NamedTuple):
-    """A row of a table: a method at an epsilon, with the noise as printed or as needed."""
+    """A row of a table: a method and epsilon, with the printed or the needed noise."""
 
     method: Algorithm[Any]
     epsilon: float | None  # None without privacy
@@ -106,7 +107,7 @@ class RowCell(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedTrial:
-    """A method with a setting that can run: ``start(seed)``; ``epsilon`` bounds what its noise buys."""
+    """A method with one setting; ``start(seed)`` begins a run. ``epsilon`` bounds the epsilon of its noise."""
 
     steps: int
     epsilon: Bounds | None
@@ -115,7 +116,7 @@ class TunedTrial:
 
 
 class OrderStatement(NamedTuple):
-    """A record says that ``method`` has less of a column than ``other``."""
+    """The statement of a claim that ``method`` has a smaller value in a column than ``other``."""
 
     claim: str
     column: str
@@ -124,49 +125,49 @@ class OrderStatement(NamedTuple):
 
 
 class Panel(ABC):
-    """A data set of an experiment."""
+    """A data set of an experiment, with its methods, settings and measures."""
 
-    name: str  # what a progress bar calls it
+    name: str  # name for a progress bar
     cells: Sequence[RowCell]  # its rows
-    looks: ClassVar[int]  # how many times a run is measured on the way
-    row: ClassVar[type[TunedRow]]  # record of a row
+    looks: ClassVar[int]  # number of measurements during a run, after the start
+    row: ClassVar[type[TunedRow]]  # record type of a row
 
     @abstractmethod
     def trials(self, cell: RowCell) -> list[TunedTrial]:
-        """Return a method with each setting of its grid."""
+        """Return the method of a row with each setting of its grid."""
 
     @abstractmethod
     def loss(self, w: Vector) -> float:
-        """Return what a setting is chosen by, the loss on the training part."""
+        """Return the loss on the training part, by which a setting is chosen."""
 
     @abstractmethod
     def look(self, w: Vector) -> tuple[float, ...]:
-        """Measure an iterate on the way."""
+        """Measure an iterate during a run."""
 
     @abstractmethod
     def measures(self, trial: TunedTrial, run: Any, seed: int, path: list[tuple[Any, ...]], seconds: float) -> Any:
-        """Return the record of a run, with its measures at the end; ``path``: step and look."""
+        """Return the record of a run with its final measures; ``path`` contains steps and values of ``look``."""
 
     @abstractmethod
     def table(self, rows: list[Any]) -> ComparedData:
-        """Return the record of all rows that are finished."""
+        """Return the record of all finished rows."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment of a paper."""
+    """Functions and record types of an experiment of a paper."""
 
     panels: Callable[[ExperimentRequest], list[Any]]
-    sources: Callable[[ExperimentRequest, list[Any]], str]  # what the data are, for the store
+    sources: Callable[[ExperimentRequest, list[Any]], str]  # identifies the data in the result cache
     row: type[TunedRow]
     result: Callable[..., TableResult | NetworkResult]
-    without: tuple[str, ...]  # arguments that it does not take
-    is_sent: bool = True  # whether workers get the data sets with the work; otherwise each of them loads them
-    is_whole: bool = True  # whether a table is shown only if all of its rows are finished
+    without: tuple[str, ...]  # arguments of ExperimentRequest that it does not use
+    is_sent: bool = True  # whether data sets are sent to workers; otherwise each worker loads them
+    is_whole: bool = True  # whether a table is omitted unless all of its rows are finished
 
 
 class OrderedPair(NamedTuple):
-    """A statement, and the rows that decide it."""
+    """A statement and the two rows that decide it."""
 
     statement: OrderStatement
     row: Any
@@ -174,7 +175,7 @@ class OrderedPair(NamedTuple):
 
 
 def orderings(pairs: Sequence[OrderedPair], differences: Callable[[str, Any, Any], list[float]]) -> list[ClaimedOrder]:
-    """Judge statements by the differences of their rows, seed by seed, all of them together."""
+    """Judge statements by the paired differences of their rows, with intervals corrected for all statements."""
     level = corrected_level(max(1, len(pairs)))
     return list(_orders(pairs, differences, level))
 
@@ -197,13 +198,13 @@ def _orders(
 
 
 def judged(difference: MeanInterval) -> Judged:
-    """The smaller is the better: as claimed where the whole interval is below 0."""
+    """Return "as claimed" if the whole interval is below 0, since smaller values are better."""
     words: dict[str, Judged] = {"lower": "as claimed", "higher": "the other way round"}
     return words.get(difference.seen, "no difference seen")
 
 
 def line(points: Sequence[tuple[float, float]], x: float) -> float:
-    """Read a broken line at x, which is constant beyond its ends."""
+    """Interpolate linearly between points at x; the curve is constant beyond its ends."""
     if not points:
         return math.nan
     before = [point for point in points if point[0] <= x] or [points[0]]

@@ -1,4 +1,4 @@
-"""A network on a data set of images, and the sources of the images."""
+"""Train a network on a data set of images, and load the images."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from dpverify.problems.images import Images, are_published, cifar10, digits, mni
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
 from dpverify.problems.stepped_run import LongRun
 
-MOST_IMAGES = 5000  # largest number of images of each part that are evaluated
+MOST_IMAGES = 5000  # largest number of evaluated images per part
 USUAL_EPOCHS = 20
 SAMPLE_STREAM = 2
 
 
 class ImageParts(NamedTuple):
-    """Images to train and to test on, and whether they are the paper's data set."""
+    """Training and test images, and whether they are the paper's data set."""
 
     train: Images
     test: Images
@@ -46,7 +46,7 @@ class ImageParts(NamedTuple):
 
 
 class NetworkPanel(Panel):
-    """A network on a data set; subclasses have the methods."""
+    """A network on a data set; subclasses define the methods."""
 
     looks = 16
     row = NetworkRow
@@ -68,7 +68,7 @@ class NetworkPanel(Panel):
 
     @property
     def epochs(self) -> int:
-        """Passes over the images to train on."""
+        """Passes over the training images."""
         return self.request.epochs or (1 if self.request.is_smoke else USUAL_EPOCHS)
 
     @abstractmethod
@@ -76,7 +76,7 @@ class NetworkPanel(Panel):
         """Return the orderings of the methods that the paper claims."""
 
     def start(self, seed: int) -> Vector:
-        """Return the first parameters of a seed."""
+        """Return the initial parameters of a seed."""
         return parameters_of(self.make_seeded(seed), self.oracle.names)
 
     def loss(self, w: Vector) -> float:
@@ -105,7 +105,7 @@ class NetworkPanel(Panel):
 
 
 def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[NetworkRow]) -> list[ClaimedOrder]:
-    """Judge all statements at each epsilon that both methods have."""
+    """Judge all statements at each epsilon for which both methods have a row."""
     row_of = {(row.method, row.epsilon): row for row in rows if row.epsilon is not None}
     pairs = [
         OrderedPair(statement, row_of[name, epsilon], row_of[statement.other.name, epsilon])
@@ -121,7 +121,7 @@ def _differences(column: str, row: NetworkRow, other_row: NetworkRow) -> list[fl
 
 
 def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
-    """Return the difference in the final error, or in the iterations or seconds to the worse of both errors."""
+    """Return the difference in the final error, or in the cost of reaching the larger of both final test errors."""
     if column in ("train_error", "test_error"):
         return float(getattr(mine, column) - getattr(theirs, column))
     level = max(mine.test_error, theirs.test_error)
@@ -131,13 +131,13 @@ def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
 
 @lru_cache(maxsize=512)
 def network_noise(method: Algorithm[Any], n: int, steps: int, batch: int, batch_0: int, epsilon: float) -> Bought:
-    """Give the least noise that is certified, in units of the sensitivity of the mean over all data."""
+    """Return the least certified noise, in units of the sensitivity of the mean over all data."""
     kind: Kind = "recursive" if isinstance(method, RecursiveMomentum) else "descent"
     return needed(BatchRun(kind, n, steps, batch, batch_0), epsilon, DELTA)
 
 
 def image_parts(request: ExperimentRequest, name: str, channels: int, side: int) -> ImageParts:
-    """Load the images to train and to test on."""
+    """Load the training and test images."""
     if request.data is None:
         train, test = (part.sized(channels, side) for part in digits(request.seed))
         real = False
@@ -158,7 +158,7 @@ def image_parts(request: ExperimentRequest, name: str, channels: int, side: int)
 
 
 def data_sets_in(folder: Path) -> list[str]:
-    """Return the data sets in a folder, at least one."""
+    """Return the names of the data sets in a folder; raise DataError if there are none."""
     if not folder.is_dir():
         raise DataError(folder, "must be a folder.")
     names = [path.name for path in folder.iterdir()]

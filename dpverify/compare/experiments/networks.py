@@ -1,8 +1,9 @@
-"""Section 6.2 of wang2019: DP-SRM against DP-SGD with three networks, at the least noise that is certified.
+"""Section 6.2 of wang2019: DP-SRM against DP-SGD with three networks, with the least certified noise.
 
-Its step size is read as a constant factor of the estimate, since a number is printed for it; the box has another. The
-number of iterations is not printed: both methods have as many gradients of examples. CNN6 has convolutions that were
-trained on public data, CIFAR-100 from the user's folder; with digits, a half of them that nothing else is done with.
+We read the step size of section 6.2 as a constant factor of the gradient estimate, since the paper prints a number for
+it; Algorithm 1 has another step size. The number of iterations is not printed, so both methods evaluate the same number
+of example gradients. The convolutions of CNN6 are trained on public data: CIFAR-100 from the user's folder or, with
+digits, a half of the digits that is used for nothing else.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ is what the worse of both methods ends with."""
 
 TRIES: Final = 12
 GRID_STREAM = 8
-CONSTANT = 1e100  # a zeta that no estimate reaches, so that the step is 1/(2L) times it
+CONSTANT = 1e100  # a zeta that no estimate reaches, so that each step is the estimate times 1/(2L)
 
 
 class NetworkSetting(NamedTuple):
@@ -54,7 +55,7 @@ class NetworkSetting(NamedTuple):
 
     batch: int
     batch_0: int
-    change_clip: float  # C_2, which gamma is too
+    change_clip: float  # C_2 and gamma
     eta: float
 
 
@@ -85,7 +86,7 @@ class SectionPanel(NetworkPanel):
         return [self.trial(cell, setting) for setting in settings]
 
     def trial(self, cell: RowCell, setting: NetworkSetting) -> TunedTrial:
-        """Set a method up; both have as many gradients of examples."""
+        """Return a trial; both methods evaluate the same number of example gradients."""
         b, b_0, change, eta = setting
         n = len(self.train.y)
         clip = self.oracle.clip
@@ -107,9 +108,10 @@ class SectionPanel(NetworkPanel):
 
 
 def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: ExperimentRequest) -> list[NetworkSetting]:
-    """Draw settings from the printed grids, as many for each method; b_0 is at most n.
+    """Draw settings from the printed grid, the same number for each method; b_0 is at most n.
 
-    Fewer than usual are spread over the whole grid by their step size, so that the methods have the same step sizes.
+    If fewer than TRIES are requested, they are spread over the grid by step size, so that both methods have equal step
+    sizes.
     """
     is_recursive = isinstance(method, RecursiveMomentum)
     first: Sequence[int] = printed.first if is_recursive else (1,)
@@ -126,7 +128,7 @@ def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: Exper
 
 
 def network_panels(request: ExperimentRequest) -> list[SectionPanel]:
-    """Make each network that there are data for."""
+    """Return the panels of all networks whose data are available."""
     names = [printed.data for printed in NETWORKS.values()] if request.data is None else data_sets_in(request.data)
     return [
         SectionPanel(request, name, printed, image_parts(request, printed.data, *SHAPES[name]))
@@ -136,7 +138,7 @@ def network_panels(request: ExperimentRequest) -> list[SectionPanel]:
 
 
 def _pretrain(network: Any, public: Images, seed: int, epochs: int) -> None:
-    """Train all of a network of this kind on public data, without noise, and take its convolutions, which stay."""
+    """Train a similar network on public data without noise; copy its convolutions to ``network`` and freeze them."""
     from dpverify.problems.networks.architectures import (
         freeze_convolutions,
         load_parameters,

@@ -1,4 +1,4 @@
-"""The page of experiments: what is seen of each ordering, then the paper's tables beside ours, with their figures."""
+"""Generate the page of experiments: the result for each claim, the paper's tables, our tables and figures."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PRINTED: Final = (
 
 
 def page(experiments: Experiments) -> str:
-    """Write ``experiments.md``, the same text for the same numbers."""
+    """Return the text of ``experiments.md``; equal results give equal text."""
     blocks = [block for result in experiments.experiments for block in _section(result)]
     networks = [block for result in experiments.networks for block in _network_section(result)]
     head = [GENERATED, "# Experiments of papers, repeated", WHAT, PRINTED]
@@ -65,7 +65,7 @@ def page(experiments: Experiments) -> str:
 
 
 def _verdicts(results: Sequence[TableResult]) -> str:
-    """One row for each claim: what the paper's own data say, and the command that decides on these data."""
+    """Return a table with one row per claim: the result on the paper's data, and the command that computes it."""
     rows = []
     for name, paper in TABLES.items():
         tables = [table for result in results if result.experiment.endswith(name) for table in result.tables]
@@ -99,7 +99,7 @@ def _section(result: TableResult) -> Iterator[str]:
 
 
 def _orderings(table: ComparedData) -> str:
-    """Every ordering; networks have the noise that is needed."""
+    """Return a table of all orderings; networks have the needed noise."""
     rows = [
         [
             md.code(order.claim),
@@ -164,17 +164,17 @@ def _network_section(result: NetworkResult) -> Iterator[str]:
 
 
 def table_figure(result: TableResult, table: DataTable, noise: str) -> str:
-    """File of a table's figure."""
+    """Return the file name of a table's figure."""
     return f"{slug('experiment', result.experiment, table.name, noise)}.svg"
 
 
 def network_figure(result: NetworkResult, table: NetworkTable) -> str:
-    """File of a network's figure."""
+    """Return the file name of a network's figure."""
     return f"{slug('experiment', result.experiment, table.network, table.data)}.svg"
 
 
 def figures(experiments: Experiments) -> dict[str, bytes]:
-    """Draw all tables; name of the file to content."""
+    """Return the figures of all tables as a dict from file name to content."""
     drawn: dict[str, bytes] = {}
     for result in experiments.experiments:
         for table in result.tables:
@@ -188,7 +188,7 @@ EXPERIMENTS_PAGE: Final = RecordedPage("experiments", Experiments, page, figures
 
 
 def with_result(stored: Experiments | None, result: TableResult | NetworkResult) -> Experiments:
-    """Add an experiment to those on a page, in the place of one made by the same command."""
+    """Add an experiment to those of a page; it replaces one with the same command."""
     every = [] if stored is None else [*stored.experiments, *stored.networks]
     results = {run.command: run for run in [*every, result]}
     return Experiments(

@@ -1,4 +1,4 @@
-"""What an experiment gives, as typed records."""
+"""Records of the results of an experiment."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ Judged = Literal["as claimed", "the other way round", "no difference seen"]
 
 
 class TunedRow(Record, frozen=True, kw_only=True):
-    """A method over all seeds, at the setting that was best on the tuning seed."""
+    """Results of a method over all seeds, with the setting that was best on the tuning seed."""
 
     method: str
     epsilon: float | None  # requested; None without privacy
-    attained: float | None = None  # epsilon below which this noise is not private at delta, on some data
-    certified: float | None = None  # epsilon that the accountants certify for it
+    attained: float | None = None  # lower bound on epsilon for this noise, attained on some data
+    certified: float | None = None  # epsilon that the accountants certify for this noise
     steps: int
-    tried: int  # settings that were tried
+    tried: int  # number of settings tried
     runs: list[Any]
 
     def mean(self, column: str) -> MeanInterval:
-        """Mean and t-interval over seeds."""
+        """Return the mean of a column over seeds with its t-interval."""
         return interval([getattr(run, column) for run in self.runs], lower=0.0)
 
 
 class ClaimedOrder(Record, frozen=True, kw_only=True):
-    """One method minus another, seed by seed, where the paper says that the first is better, which is less."""
+    """Paired difference of two methods, of which the paper claims that the first is better, that is, smaller."""
 
     claim: str
     noise: str = ""  # as in ``MethodRow``
     epsilon: float
     column: str
-    method: str = ""  # by default the paper's method
+    method: str = ""  # empty for the paper's method
     other: str
-    difference: MeanInterval  # corrected for all orderings on this data set
+    difference: MeanInterval  # its level is corrected for all orderings on this data set
     seen: Judged
 
 
 class ComparedData(Record, frozen=True, kw_only=True):
-    """All methods on one data set; subclasses have ``rows``."""
+    """Results of all methods on one data set; subclasses have ``rows``."""
 
-    real: bool  # whether the data are those of the paper, so that they decide its claims
+    real: bool  # whether the data are the paper's, so that the results decide its claims
     n: int
     tested: int
     d: int
@@ -50,7 +50,7 @@ class ComparedData(Record, frozen=True, kw_only=True):
 
 
 class ExperimentRun(Repeatable, frozen=True, kw_only=True):
-    """An experiment; subclasses have ``tables``."""
+    """Results of an experiment; subclasses have ``tables``."""
 
     schema: Literal[1] = 1
     experiment: str
@@ -62,29 +62,29 @@ class ExperimentRun(Repeatable, frozen=True, kw_only=True):
 
 
 class RunMeasures(Record, frozen=True, kw_only=True):
-    """One run: its measures, and loss and gradient norm on the way. ``random``: of an iterate drawn from all."""
+    """Final measures of a run and its path. ``random_`` fields are measured at an iterate drawn at random."""
 
     seed: int
-    test_error: float  # part of the test part that is misjudged, at the last iterate
-    test_loss: float  # mean logistic loss there, without the regularizer
+    test_error: float  # fraction of the test part that is misclassified, at the last iterate
+    test_loss: float  # mean logistic loss on the test part without the regularizer, at the last iterate
     loss: float  # objective on the training part, at the last iterate
     gradient_norm: float
-    random_loss: float  # at the output
+    random_loss: float  # at the algorithm's output
     random_gradient_norm: float
-    seconds: float  # of the processor, measurements left out
-    path: list[tuple[float, float, float]]  # passes, objective, gradient norm
+    seconds: float  # processor time without measurements
+    path: list[tuple[float, float, float]]  # (passes, objective, gradient norm)
 
 
 class MethodRow(TunedRow, frozen=True, kw_only=True):
     """A method of a table."""
 
     epsilon: float
-    noise: str  # printed or needed; none without privacy
-    conditions: bool | None = None  # whether those of Lemma 3.7 hold, where the noise rests on it
+    noise: str  # "printed", "needed", or "none" without privacy
+    conditions: bool | None = None  # whether the conditions of Lemma 3.7 hold, if the noise relies on it
     passes: int
     batch: int
     scale: float
-    ratio: float  # deviation over sensitivity; of an algorithm with a budget, rho
+    ratio: float  # noise deviation over sensitivity; rho for DP-AGD, which spends a budget
     runs: list[RunMeasures]
 
 
@@ -92,37 +92,37 @@ class DataTable(ComparedData, frozen=True, kw_only=True):
     """A table of a paper on one data set."""
 
     name: str
-    majority: float  # test error of the answer that is most frequent in the training part
-    constant: float  # test loss of the best constant probability of the training part
+    majority: float  # test error of always predicting the majority class of the training part
+    constant: float  # test loss of always predicting the class frequency of the training part
     smoothness: float
     rows: list[MethodRow]
 
 
 class TableResult(ExperimentRun, frozen=True, kw_only=True):
-    """A table of a paper, made again."""
+    """Results of a repeated table of a paper."""
 
     tables: list[DataTable]
 
 
 class NetworkRun(Record, frozen=True, kw_only=True):
-    """One run of a network, looked at on the way."""
+    """One run of a network, with its path of errors."""
 
     seed: int
-    seconds: float  # of the processor, looks left out
-    path: list[tuple[int, float, float]]  # iterations, part of the images that is misjudged: trained on, to test on
+    seconds: float  # processor time without measurements
+    path: list[tuple[int, float, float]]  # (iterations, training error, test error)
 
     @property
     def train_error(self) -> float:
-        """Part of the images that are trained on which is misjudged at the end."""
+        """Final fraction of misclassified training images."""
         return self.path[-1][1]
 
     @property
     def test_error(self) -> float:
-        """The same of those to test on."""
+        """Final fraction of misclassified test images."""
         return self.path[-1][2]
 
     def reached(self, level: float) -> float:
-        """Iterations until the test error is at most this, between two looks a line; all of them where it never is."""
+        """Return the interpolated iteration at which the test error reaches ``level``, or else the last iteration."""
         before = self.path[0]
         for look in self.path:
             if look[2] <= level:
@@ -134,14 +134,14 @@ class NetworkRun(Record, frozen=True, kw_only=True):
 
 
 class NetworkRow(TunedRow, frozen=True, kw_only=True):
-    """A method with a network."""
+    """Results of a method with a network."""
 
     setting: str
     runs: list[NetworkRun]
 
 
 class NetworkTable(ComparedData, frozen=True, kw_only=True):
-    """All methods with one network on one data set."""
+    """Results of all methods with one network on one data set."""
 
     network: str
     data: str
@@ -149,7 +149,7 @@ class NetworkTable(ComparedData, frozen=True, kw_only=True):
 
 
 class NetworkResult(ExperimentRun, frozen=True, kw_only=True):
-    """An experiment with networks, made again."""
+    """Results of a repeated experiment with networks."""
 
     tables: list[NetworkTable]
 

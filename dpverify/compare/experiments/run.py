@@ -1,4 +1,4 @@
-"""All experiments by name, and how one is run: every method is tuned alike, then run on every seed."""
+"""Run an experiment by name: all methods are tuned in the same way and run on all seeds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dpverify.shared_types import ReportProgress
 
 
 def _with_networks(request: ExperimentRequest) -> list[NetworkPanel]:
-    load_torch().set_num_threads(1)  # the last digit depends on it
+    load_torch().set_num_threads(1)  # the last digits depend on the number of threads
     panels = figure_panels if request.experiment in FIGURES else network_panels
     return list(panels(request))
 
@@ -45,11 +45,11 @@ EXPERIMENTS: Final = {
 }
 
 
-TUNING = 1 << 40  # added to the first seed: on this one settings are chosen, and it is none of those that count
+TUNING = 1 << 40  # offset of the tuning seed, which is different from all seeds of the results
 
 
 class TunedRows:
-    """All rows of an experiment by number: data set by data set, and for each of them cell by cell."""
+    """All rows of an experiment, numbered by data set and, for each data set, by cell."""
 
     label = "an experiment"
     terms = ()
@@ -62,26 +62,26 @@ class TunedRows:
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment that is requested."""
+        """The requested experiment."""
         return EXPERIMENTS[self.request.experiment]
 
     @cached_property
     def panels(self) -> list[Panel]:
-        """The data sets."""
+        """The data sets of the experiment."""
         return self.experiment.panels(self.request)
 
     @cached_property
     def cells(self) -> list[tuple[Panel, RowCell]]:
-        """Every row, with its data set."""
+        """All rows, each with its data set."""
         return [(panel, cell) for panel in self.panels for cell in panel.cells]
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what a worker makes again."""
+        """Exclude attributes that a worker computes again."""
         left_out = ("cells",) if self.experiment.is_sent else ("cells", "panels")
         return {name: value for name, value in vars(self).items() if name not in left_out}
 
     def run(self, block: int) -> TunedRow:
-        """Make a row: choose the setting whose loss is least on the tuning seed, and run it on every seed."""
+        """Compute a row: select the setting with the least loss on the tuning seed, and run it on all seeds."""
         panel, cell = self.cells[block]
         request = self.request
         trials = panel.trials(cell)
@@ -89,7 +89,7 @@ class TunedRows:
         if len(trials) > 1:
             best = min(trials, key=lambda trial: tuning_loss(panel, trial, request.seed + TUNING))
         else:
-            best.start(request.seed).advance(min(2, best.steps))  # so that nothing is compiled while a clock runs
+            best.start(request.seed).advance(min(2, best.steps))  # compile before the timed runs
         return panel.row(
             method=cell.method.name,
             epsilon=cell.epsilon,
@@ -103,18 +103,18 @@ class TunedRows:
 
 
 def tuning_loss(panel: Panel, trial: TunedTrial, seed: int) -> float:
-    """Return the loss at the end of a run; infinite if the iterates leave the finite numbers."""
+    """Return the loss at the end of a run, or infinity if the iterates diverge."""
     run = trial.start(seed)
     try:
         run.advance()
-    except ArgumentError:  # too long a step
+    except ArgumentError:  # the step is too long
         return math.inf
     loss = panel.loss(run.w)
     return loss if math.isfinite(loss) else math.inf
 
 
 def measured(panel: Panel, trial: TunedTrial, seed: int) -> Any:
-    """Run a setting, and measure it on the way and at its end."""
+    """Run a setting, and measure it during the run and at its end."""
     run = trial.start(seed)
     path = list[tuple[Any, ...]]()
     seconds = 0.0
@@ -129,7 +129,7 @@ def measured(panel: Panel, trial: TunedTrial, seed: int) -> Any:
 def run_experiment(
     request: ExperimentRequest, report: ReportProgress | None = None, backend: Backend | None = None
 ) -> TableResult | NetworkResult:
-    """Make an experiment again; after Ctrl-C, or where the cluster was lost, return what was finished.
+    """Repeat an experiment; after Ctrl-C or the loss of the cluster, return the finished part.
 
     ``report(done, total, label)`` is called after each row; ``backend`` runs and caches the rows. Raises DataError if
     the data cannot be used, and KeyboardInterrupt if nothing was finished. Source: section 6 of wang2019, section 4 of

@@ -1,9 +1,10 @@
-"""Figures 1 and 2 of zhang2021: all eight methods of section 4.1 with the two-layer CNN, or ResNet-20.
+"""Figures 1 and 2 of zhang2021: all eight methods of section 4.1 with the two-layer CNN or ResNet-20.
 
-Printed are the networks, the data, ELU, epsilon and the methods. Chosen here: L = 1 by clipping, delta, B = 64, three
-stages of 2 T^0, 4 T^0 and 8 T^0 steps (one stage of as many for the others), rho = 0.9, early momentum in the first
-half of a stage, stages that hand on their last iterate, and one grid of step sizes for all methods. The noise is the
-least that is certified, the same for all of them, since all draw as many batches of the same size.
+The paper prints the networks, the data, ELU, epsilon and the methods. We chose the rest: L = 1 by clipping, delta,
+B = 64, rho = 0.9, three stages of 2 T^0, 4 T^0 and 8 T^0 steps (one stage of equal total length for methods without
+stages), early momentum in the first half of a stage, stages that start at the last iterate of the previous one, and one
+grid of step sizes for all methods. All methods draw the same number of batches of the same size, so they have the same
+noise: the least that is certified.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ PRIVATE: Final[tuple[StagedAlgorithm, ...]] = (DPAGEEM, DPAGES, DP_SGD, DP_SGD_L
 
 
 class PrintedFigure(NamedTuple):
-    """What is printed of a figure, and the word for its data in the names of its claims."""
+    """Printed settings of a figure; ``word`` stands for its data in the ids of its claims."""
 
     data: str
     word: str
@@ -47,7 +48,7 @@ FIGURES: Final = {
     "zhang2021:figure-1": PrintedFigure("MNIST", "mnist", "cnn2", 8.0, 1, 28),
     "zhang2021:figure-2": PrintedFigure("CIFAR-10", "cifar", "resnet20", 10.0, 3, 32),
 }
-SMALL: Final = (1, 8)  # of digits, which stay as they are
+SMALL: Final = (1, 8)  # channels and side of the digits, which are not resized
 BATCH = 64
 CLIP: Final = 1.0
 RHO: Final = DEFAULT_RHO
@@ -64,7 +65,7 @@ ORDERS: Final[dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]]] = {
 
 
 class FigurePanel(NetworkPanel):
-    """The network of a figure on its data, or on digits."""
+    """The network of a figure on its data or on digits."""
 
     def __init__(self, request: ExperimentRequest) -> None:
         from dpverify.problems.networks import make_network
@@ -89,7 +90,7 @@ class FigurePanel(NetworkPanel):
         return [self.trial(cell, eta) for eta in sizes]
 
     def trial(self, cell: RowCell, eta: float) -> TunedTrial:
-        """Set a method up with a first step size."""
+        """Return the trial of a method with an initial step size."""
         method = cell.method
         assert isinstance(method, StagedAlgorithm)
         n = len(self.train.y)
@@ -107,7 +108,7 @@ class FigurePanel(NetworkPanel):
 
 
 def schedule(method: StagedAlgorithm, first: int, eta: float, batch: int, std: float) -> StageSchedule:
-    """Give the stages of a method: ``first`` is T^0, and all take the same number of steps."""
+    """Return the stages of a method. ``first`` is T^0; all methods have the same total number of steps."""
     stages = stagewise(STAGES, first, method.momentum_steps(first), eta)
     if not method.has_stages:
         steps = sum(stage.steps for stage in stages)
@@ -116,5 +117,5 @@ def schedule(method: StagedAlgorithm, first: int, eta: float, batch: int, std: f
 
 
 def figure_panels(request: ExperimentRequest) -> list[FigurePanel]:
-    """Make the network of a figure."""
+    """Return the panel of a figure."""
     return [FigurePanel(request)]

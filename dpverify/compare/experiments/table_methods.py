@@ -1,8 +1,8 @@
-"""A method of the tables with one setting: its run, its noise, and what that noise buys.
+"""Set up a method of the tables with one setting: its run, its noise, and the epsilon of that noise.
 
-A noise is its deviation over the sensitivity, s, the same at each step. *Printed*: as section 6.1 and the methods' own
-papers have it. *Needed*: the least that the accountants of ``dpverify.privacy`` certify, for replacing one example.
-DP-AGD spends a budget of zero-concentrated DP instead (``privacy.growing_budget``).
+The noise is given by s, its deviation over the sensitivity, which is the same in each step. *Printed* noise is that of
+section 6.1 and of the methods' papers. *Needed* noise is the least that the accountants of ``dpverify.privacy`` certify
+for replacing one example. DP-AGD spends a budget of zero-concentrated DP instead (``privacy.growing_budget``).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PARTIES: Final = 10
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a method reads the data: T steps on b of n examples."""
+    """Sampling of a method: T steps on b of n examples."""
 
     examples: int
     batch: int
@@ -52,13 +52,13 @@ class Sampling:
 
     @property
     def rate(self) -> float:
-        """Part of the data that a step reads."""
+        """Fraction of the data that a step reads."""
         return self.batch / self.examples
 
 
 @lru_cache(maxsize=256)
 def ratio(method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: float) -> float:
-    """Choose s, or refuse an epsilon that nothing certifies."""
+    """Return s; raise ArgumentError for an epsilon that no accountant can certify."""
     n = sampling.examples
     T = sampling.steps
     if noise == "printed":
@@ -73,7 +73,7 @@ def ratio(method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: flo
 
 @lru_cache(maxsize=256)
 def bought(sampling: Sampling, s: float) -> Bounds:
-    """Bound the epsilon of this noise: the upper end is certified, the lower one is reached on some data."""
+    """Return bounds on the epsilon of this noise: the upper is certified, the lower is attained on some data."""
     if sampling.batch == sampling.examples:
         epsilon = epsilon_of(math.sqrt(sampling.steps) / s, DELTA)
         return Bounds(epsilon, epsilon, exact=True)
@@ -81,19 +81,19 @@ def bought(sampling: Sampling, s: float) -> Bounds:
 
 
 def lemma_holds(sampling: Sampling, s: float) -> bool:
-    """Whether the conditions of Lemma 3.7 hold at the order that Lemma 3.9 likes best."""
+    """Test whether the conditions of Lemma 3.7 hold at the order for which Lemma 3.9 gives the least epsilon."""
     order = 1.0 + s * math.sqrt(math.log(1.0 / DELTA) / (3.5 * sampling.steps)) / sampling.rate
     inside = sampling.rate * order * (1.0 + s * s)
     return s * s >= 0.7 and inside < 1.0 and order - 1.0 <= 2.0 / 3.0 * s * s * math.log(1.0 / inside)
 
 
 def has_batches(method: Algorithm[Any]) -> bool:
-    """Whether a user of a method chooses its batch size."""
+    """Test whether the batch size is a setting of the method."""
     return "batch" in options(method.settings)
 
 
 def settings_for(method: Algorithm[Any], examples: int, batch: int, data_passes: int) -> tuple[Settings, int]:
-    """Return settings with T steps, as many as the gradients of the passes allow, and the batch size."""
+    """Return the batch size and settings with the number of steps whose gradients fit in ``data_passes`` passes."""
     settings: Settings = method.complete({"batch": batch} if has_batches(method) else {}, examples)
     cost = method.gradients_per_step(settings, examples)
     steps = max(1, int(Fraction(data_passes * examples, cost)))
@@ -109,7 +109,7 @@ def trial_of(
     batch: int,
     scale: float,
 ) -> TunedTrial:
-    """Set a method up on a problem; ``batch`` and ``scale`` as in ``tables.grid``."""
+    """Return the trial of a method on a problem; ``batch`` and ``scale`` are as in ``tables.grid``."""
     n = len(problem.x)
     settings, b = settings_for(method, n, batch, data_passes)
     T = settings.steps
@@ -126,7 +126,7 @@ def trial_of(
         start = _seeded(method, problem, settings)
     else:
         parties = PARTIES if "parties" in options(method.settings) else 1
-        sampling = Sampling(n // parties * parties, b, T)  # each party draws b/m of its own, at least floor(n/m)
+        sampling = Sampling(n // parties * parties, b, T)  # each party draws b/m of its at least floor(n/m) examples
         s = ratio(method, noise, sampling, epsilon)
         budget = bought(sampling, s)
         conditions = lemma_holds(sampling, s) if noise == "printed" and 1 < b < n else None

@@ -1,6 +1,6 @@
-"""Tables 2 and 3 of wang2019, with what its section 6.1 prints of their settings, and their data.
+"""Tables 2 and 3 of wang2019, with the settings that its section 6.1 prints, and their data.
 
-The data are the user's files, or a made-up set of the paper's shape and a bundled one.
+The data are the user's files, or synthetic data of the paper's shape and a bundled data set.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ from dpverify.problems.sparse.rows import CsrRows, Rows
 SAMPLE_STREAM = 2
 SPLIT_STREAM = 3
 HELD_OUT = 0.2
-SHARE_ERROR = 0.005  # of the rarer class's share, which the paper's table has rounded
+SHARE_ERROR = 0.005  # tolerance of the rarer class's fraction, which the paper rounds
 LAM = 0.001  # weight of the regularizer in section 6.1
 
 
 @dataclass(frozen=True, eq=False)
 class TestedProblem:
-    """A problem on the examples to train on, and what to test on; rows are as they come, gradients are clipped."""
+    """A training problem and its test data; rows are not scaled, since gradients are clipped."""
 
     name: str
     problem: LogisticRegression | SparseLogistic
     x_test: Rows
     y_test: Vector
-    real: bool  # whether it is the paper's data set
+    real: bool  # whether this is the paper's data set
 
 
 def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
-    """Load what is requested, or refuse it."""
+    """Load the requested data sets."""
     if request.data is None:
         sets = [made_up(table), _held_out("breast_cancer (bundled)", load_dataset(), request.seed, real=False)]
     elif request.test_data is None:
@@ -76,7 +76,7 @@ def load(request: ExperimentRequest, table: PaperTable) -> list[TestedProblem]:
 
 
 def _is_published(dataset: Dataset, table: PaperTable) -> bool:
-    """Whether a file has the size of the table's data set, and as many examples in the rarer class."""
+    """Test whether a file has the shape of the table's data set and the same fraction of the rarer class."""
     rarer = min(np.mean(dataset.y), 1 - np.mean(dataset.y))
     same_size = dataset.x.shape == (table.examples, table.features)
     return same_size and bool(abs(rarer - table.positive) < SHARE_ERROR)
@@ -114,10 +114,10 @@ def _fewer(parts: TestedProblem, n: int, seed: int) -> TestedProblem:
 
 
 def made_up(table: PaperTable) -> TestedProblem:
-    """Draw a set with as many examples, features and labels of the rarer class as the paper's; always the same one.
+    """Return fixed synthetic data with the paper's numbers of examples and features and fraction of the rarer class.
 
-    Features are 14 groups with a single 1 in each, frequent ones first, as categories written out are; those of 22
-    features are 10 such columns, in one group, and 12 numbers. Labels are drawn from a logistic model.
+    With more than 100 features, the features are 14 one-hot groups, whose frequencies decrease. Otherwise, they are one
+    one-hot group of 10 columns, and numbers. Labels are drawn from a logistic model.
     """
     rng = np.random.default_rng(table.features)
     n = table.examples + table.tested
@@ -130,7 +130,7 @@ def made_up(table: PaperTable) -> TestedProblem:
     x[:, ends[-1] :] = np.clip(0.3 * rng.standard_normal((n, d - ends[-1])), -1.0, 1.0)
     score = x @ rng.standard_normal(d) * 1.5
     low, high = -50.0, 50.0
-    while high - low > 1e-9:  # the offset that makes the rarer class as rare as asked for
+    while high - low > 1e-9:  # bisect for the offset that gives the requested fraction
         middle = 0.5 * (low + high)
         low, high = (middle, high) if expit(score + middle).mean() < table.positive else (low, middle)
     y = (rng.random(n) < expit(score + low)).astype(np.float64)
@@ -180,7 +180,7 @@ DP-AGD, which chooses its steps, into how many parts the choices split half of e
 
 
 def grid(method: Algorithm[Any], *, is_smoke: bool) -> list[tuple[int, float]]:
-    """Batch (0: the method has its own) and multiple, of DP-AGD number of parts, of each setting that is tried."""
+    """Return the batch size (0 if not set) and the multiple (for DP-AGD, the number of parts) of each setting."""
     batches: tuple[int, ...] = BATCHES if has_batches(method) else (0,)
     scales: tuple[float, ...] = SPLITS if isinstance(method, DpAgdAlgorithm) else MULTIPLES
     if is_smoke:
@@ -190,12 +190,12 @@ def grid(method: Algorithm[Any], *, is_smoke: bool) -> list[tuple[int, float]]:
 
 
 def table_of(experiment: str) -> PaperTable:
-    """Return a table by its experiment's name."""
+    """Return the table of an experiment."""
     return TABLES[experiment.removeprefix(PAPER)]
 
 
 def cells() -> list[RowCell]:
-    """Return every method with every noise and epsilon; the one without noise once."""
+    """Return all methods with all kinds of noise and epsilons; the non-private method occurs once."""
     private = [method for method in METHODS if method.is_private]
     every = [RowCell(method, epsilon, noise) for epsilon, noise, method in itertools.product(EPSILONS, NOISES, private)]
     return [RowCell(STORM, EPSILONS[0], "needed"), *every]
@@ -274,7 +274,7 @@ class TablePanel(Panel):
 
 
 def table_orderings(rows: Sequence[MethodRow]) -> list[ClaimedOrder]:
-    """Judge DP-SRM against every baseline, and DP-SGD besides, at the same noise and epsilon."""
+    """Judge DP-SRM against each baseline and DP-SGD at the same noise and epsilon."""
     row_of = {(row.method, row.noise, row.epsilon): row for row in rows}
     return orderings(
         [
@@ -292,7 +292,7 @@ def _differences(column: str, row: MethodRow, other_row: MethodRow) -> list[floa
 
 
 def _values(row: MethodRow, column: str, passes: int) -> list[float]:
-    """A column by seed; ``loss_at_equal_passes`` is the objective after as many passes, between two looks a line."""
+    """Return the values of a column by seed; ``loss_at_equal_passes`` interpolates the objective after ``passes``."""
     if column != "loss_at_equal_passes":
         return [float(getattr(run, column)) for run in row.runs]
     return [line([(x, loss) for x, loss, _ in run.path], float(passes)) for run in row.runs]
@@ -304,6 +304,6 @@ def table_panels(request: ExperimentRequest) -> list[TablePanel]:
 
 
 def table_sources(request: ExperimentRequest, panels: list[TablePanel]) -> str:
-    """Name the files; what is made up follows from the request."""
+    """Return a text that identifies the files; synthetic data are determined by the request."""
     del panels
     return str([source_of(file) for file in (request.data, request.test_data) if file is not None])

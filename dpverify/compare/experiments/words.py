@@ -1,4 +1,4 @@
-"""An experiment as text: its tables, and the results for the orderings that the paper claims."""
+"""Format an experiment as text: its tables, and the results for the orderings that the paper claims."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ ResNet-20 has group normalization: with batch normalization one example would ch
 
 
 def notes(result: NetworkResult) -> tuple[str, ...]:
-    """Return remarks for the reader of an experiment with networks."""
+    """Return notes for the reader of an experiment with networks."""
     return (*(FIGURE_NOTES if result.experiment in stages.FIGURES else SECTION_NOTES), *NETWORK_NOTES)
 
 
 def summary(result: TableResult | NetworkResult) -> str:
-    """Return a summary of the experiment, in several lines."""
+    """Return a summary of the experiment as several lines of text."""
     if isinstance(result, TableResult):
         tables = [_table(table) for table in result.tables]
         included = "calibration, tuning and first compilation included"
@@ -119,20 +119,20 @@ def _network(table: NetworkTable) -> Iterator[str]:
 
 
 def groups(table: DataTable) -> list[tuple[tuple[str, float], list[MethodRow]]]:
-    """Rows with the same noise and epsilon."""
+    """Return the rows grouped by noise and epsilon."""
     keys = dict.fromkeys((row.noise, row.epsilon) for row in table.rows)
     return [(key, [row for row in table.rows if (row.noise, row.epsilon) == key]) for key in keys]
 
 
 def requested(noise: str, epsilon: float) -> str:
-    """Return the noise and epsilon that a group of rows has in common."""
+    """Return a text with the noise and epsilon of a group of rows."""
     if noise == "none":
         return "non-private baseline"
     return f"epsilon = {show_float(epsilon)}, delta = {show_float(DELTA)}, {NOISE_WORDS[noise]}"
 
 
 def setting(row: MethodRow) -> str:
-    """Return the setting of a row, and the epsilon of its noise."""
+    """Return a text with the setting of a row and the epsilon of its noise."""
     words = [f"{row.passes} passes, T = {row.steps}, b = {row.batch}"]
     scale = f"{show_float(row.scale)} parts" if row.method == DP_AGD.name else f"{show_float(row.scale, 3)} times"
     words.append(scale)
@@ -145,14 +145,14 @@ def setting(row: MethodRow) -> str:
 
 
 def privacy(row: NetworkRow) -> str:
-    """Return the privacy of a row."""
+    """Return a text with the privacy of a row."""
     if row.epsilon is None or row.attained is None or row.certified is None:
         return "no noise"
     return f"epsilon {show_float(row.epsilon)} (true: {row.attained:.3g} to {row.certified:.3g})"
 
 
 def seen(table: DataTable) -> list[tuple[str, str, str]]:
-    """Count, for each claim and noise, how many of its orderings are as claimed."""
+    """Return, for each claim and noise, a text that counts the outcomes of its orderings."""
     summaries = []
     for key in dict.fromkeys((order.claim, order.column, order.noise) for order in table.orderings):
         claim, column, noise = key
@@ -164,7 +164,7 @@ def seen(table: DataTable) -> list[tuple[str, str, str]]:
 
 
 def verdict(tables: Sequence[ComparedData], claim: str, noise: str = "") -> str:
-    """Return the result for a claim on the paper's data, or ``no data`` without them."""
+    """Return the result for a claim on the paper's data, or ``no data`` if these were not given."""
     orders = [order for table in tables if table.real for order in table.orderings]
     outcomes = {order.seen for order in orders if (order.claim, order.noise) == (claim, noise)}
     if not outcomes:

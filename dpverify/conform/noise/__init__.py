@@ -1,4 +1,4 @@
-"""The noise against the promised law, in whole runs and at gradients that are not 0."""
+"""Test the noise against the promised law, in whole runs and at nonzero gradients."""
 
 from dpverify.conform.noise.runs import noise_tests, scale_test
 

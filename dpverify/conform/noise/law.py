@@ -1,7 +1,8 @@
 """Tests of noise that should be independent standard normal numbers.
 
-Tests of the law look at dependence and shape, in large dimensions by columns. Tests of repeats look for what chance
-never makes: repeated noise, no seed, too few digits, and numbers that give the batch away.
+Tests of the law check dependence and shape; in large dimensions they do not test every pair of coordinates. Tests of
+repeats detect what almost never happens by chance: repeated or missing noise and too few digits. A note measures how
+often a released number reveals the batch.
 """
 
 from __future__ import annotations
@@ -20,15 +21,18 @@ from dpverify.conform.results import ConformanceTest
 from dpverify.conform.rounding import BITS, COARSER, Dtype, deviation_rounding, has_digits_of, rounded, unit_roundoff
 
 BEYOND = (1.0, 2.0, 3.0)
-MOST_COLUMNS = 2000  # of steps or coordinates, all pairs of which are looked at
-BLOCK = 2**22  # numbers that are looked at together
+MOST_COLUMNS = 2000  # steps or coordinates of which all pairs are tested
+BLOCK = 2**22  # numbers compared in one numpy call
 
 COORDINATES = "noise of two coordinates"
 TWO_NUMBERS = "noise of two numbers"
 
 
 def law_tests(x: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
-    """Test what a wrong mean or scale changes too; ``x``: run, step, coordinate; ``alpha`` for each of four tests."""
+    """Test dependence and shape of noise ``x`` (run, step, coordinate) with level ``alpha`` for each test.
+
+    A wrong mean or scale also fails these tests.
+    """
     dtype = promise.dtype
     steps = sum(run @ run.T for run in x)
     yield _pairs_of_products("noise of two steps", steps, x.shape[0] * x.shape[2], alpha, dtype)
@@ -42,13 +46,13 @@ def law_tests(x: Any, promise: Promise, alpha: float) -> Iterator[ConformanceTes
 
 
 def _pairs(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
-    """Test all pairs of columns."""
+    """Test the correlation of all pairs of columns."""
     columns = x.reshape(-1, x.shape[-1])
     return _pairs_of_products(name, columns.T @ columns, len(columns), alpha, dtype)
 
 
 def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: Dtype) -> ConformanceTest:
-    """Sums of two columns, and each alone: half of the squares of a sum is chi-square, whatever the pair."""
+    """Test sums of two columns, and single columns: the squared norm of a sum, divided by 2, is chi-square."""
     squares = np.diag(products)
     halves = np.add.outer(squares, squares) / 2 + products
     np.fill_diagonal(halves, squares)
@@ -70,7 +74,7 @@ def _pairs_of_products(name: str, products: Any, dof: int, alpha: float, dtype: 
 
 
 def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
-    """Test the variance of single coordinates and of 4, 16, ... in a row, so that a layer of any size shows."""
+    """Test the variance of single coordinates and of blocks of 4, 16, ..., to detect layers of any size."""
     runs, steps, d = x.shape
     squares = np.zeros(d)
     for run in x:
@@ -85,7 +89,7 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
         sums = np.add.reduceat(squares, starts)
         counts = np.diff([*starts, d])
         dof = runs * steps * counts.astype(float)
-        kinds, which = np.unique(dof, return_inverse=True)  # the last part may be shorter
+        kinds, which = np.unique(dof, return_inverse=True)  # the last block may be shorter
         low = np.asarray(chi2.ppf(level, kinds))[which] / rounding
         high = np.asarray(chi2.isf(level, kinds))[which] * rounding
         passed = passed and bool(np.all((low <= sums) & (sums <= high)))
@@ -102,10 +106,11 @@ def _layers(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
 
 
 def _distances(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
-    """Test the sums of products of numbers at any distance, in one step and from one step to the next.
+    """Test the autocorrelation at every distance between coordinates, in one step and between consecutive steps.
 
-    Such a sum is a quadratic form of normal numbers whose matrix has norm at most 1 and half of its number of products
-    as its squared Frobenius norm F**2. It is beyond ``2 F sqrt(t) + 2 t`` with probability at most ``2 exp(-t)``
+    A sum of products at one distance is a quadratic form of normal numbers. Its matrix has norm at most 1, and its
+    squared Frobenius norm F**2 is half the number of products. Its absolute value exceeds ``2 F sqrt(t) + 2 t`` with
+    probability at most ``2 exp(-t)``
     (Laurent and Massart, Adaptive estimation of a quadratic functional, Ann. Statist. 28, 2000, Lemma 1).
     """
     runs, steps, d = x.shape
@@ -123,7 +128,7 @@ def _distances(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
     level = math.log(2 * 3 * d / alpha)
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
     distances = np.arange(1 - d, d)
-    cross = irfft(following, length)[distances]  # negative places count from the end
+    cross = irfft(following, length)[distances]  # negative distances index from the end
     cases = (
         ("in one step", distances[d:], irfft(same, length)[1:d], runs * steps),
         ("in two steps in a row", distances, cross, runs * (steps - 1)),
@@ -144,7 +149,7 @@ def _distances(x: Any, alpha: float, dtype: Dtype) -> ConformanceTest:
 
 
 def _shape(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
-    """How many numbers lie beyond one, two and three deviations; rounding moves each limit by its own size."""
+    """Test how many numbers lie beyond one, two and three deviations, with limits that allow for rounding."""
     counts, passed, level = [], True, alpha / len(BEYOND) / 2
     rounding = 1.0 + deviation_rounding(dtype)
     flat = x.reshape(-1)
@@ -159,18 +164,18 @@ def _shape(x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
     )
 
 
-RELEASED_NUMBERS = 20_000  # that are released on each side
+RELEASED_NUMBERS = 20_000  # coordinates released with the example, and as many without it
 MOST_STEPS = 2_000
 REFERENCE = "Mironov 2012, On significance of the least significant bits for differential privacy"
 
 
 def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
-    """Measure how often a number without the example is too fine for a release with it. A note, never a fault.
+    """Measure how often the last digits of a number show that an example is absent. This is a note, never a fault.
 
-    With an example each coordinate is ``x + z``, where ``x`` is the same number in all of them and ``z`` is noise. Both
-    are numbers of the type. If the sum is smaller than ``x / 2`` in absolute value, ``z`` is at least as large as
-    ``x / 2``, and both are multiples of the type's distance there. So is their sum, which is exact. Without the example
-    a number of that size is ``z`` alone, and most of them are finer: each of these shows that the example is not there.
+    With the example, each coordinate is ``x + z``, where ``x`` is a constant and ``z`` is noise. Both are numbers of
+    the type. If ``|x + z| < x / 2``, then ``|z| > x / 2``, so ``x`` and ``z`` are multiples of the spacing of the type
+    at ``x / 2``. Then ``x + z`` is exact and is also such a multiple. Without the example, a number of that size is
+    ``z`` alone and usually not such a multiple, which reveals that the example is absent.
     """
     if promise.dtype == "float64":
         return
@@ -179,7 +184,7 @@ def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Itera
     without = _numbers(optimizer, promise, example[:0] if promise.sampling == "poisson" else 0.0 * example, seed)
     present = _numbers(optimizer, promise, example, seed)
     size = promise.clip / math.sqrt(d)
-    distance = 2.0 ** (math.floor(math.log2(size / 2.0)) + 1 - BITS[promise.dtype])  # of numbers next to size / 2
+    distance = 2.0 ** (math.floor(math.log2(size / 2.0)) + 1 - BITS[promise.dtype])  # spacing just below size / 2
     shares = [
         (_share_of_finer(a, size, distance), _share_of_finer(b, size, distance))
         for a, b in ((without, present), (rounded(without, promise.dtype), rounded(present, promise.dtype)))
@@ -196,7 +201,7 @@ def grid_note(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Itera
 
 
 def _numbers(optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: int) -> Any:
-    """Return what first steps release for a batch, as sums."""
+    """Return the releases of many first steps on a batch, multiplied by the divisor."""
     steps = min(MOST_STEPS, max(1, RELEASED_NUMBERS // promise.dimension))
     released = [
         optimizer.step(optimizer.start(), batch.copy(), np.random.default_rng([seed, 17, step]))[1]
@@ -206,20 +211,20 @@ def _numbers(optimizer: PrivateOptimizer, promise: Promise, batch: Any, seed: in
 
 
 def _share_of_finer(numbers: Any, size: float, distance: float) -> float:
-    """Return the share of numbers that are small and no multiples of a distance."""
+    """Return the fraction of numbers that are below ``size / 2`` and not multiples of ``distance``."""
     return float(np.mean((np.abs(numbers) < size / 2.0) & (np.fmod(numbers, distance) != 0.0)))
 
 
-FRESH = 0.99  # share of different numbers that independent noise has at least
-MOST_NUMBERS = 2**22  # that are compared with each other, and whose digits are looked at
+FRESH = 0.99  # least fraction of distinct numbers in independent noise
+MOST_NUMBERS = 2**22  # numbers that are tested for repeats and for their digits
 LEAST_NUMBERS = 10_000
-NEVER = 1e-9  # probability of equal vectors below which they are a fault
-SEEDS = 2**32  # of generators: PyTorch's keep no more of a seed on a processor
-RARE = 1e-6  # probability of more equal seeds than are allowed
+NEVER = 1e-9  # if equal vectors have a smaller probability than this, they are a fault
+SEEDS = 2**32  # number of distinct seeds: PyTorch's CPU generators use only 32 bits of a seed
+RARE = 1e-6  # bound on the probability of more repeats than allowed
 
 
 def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
-    """Test the noise of whole runs at gradients of 0: run, step, coordinate."""
+    """Test noise ``raw`` (run, step, coordinate) at gradients of 0 for repeats and for too few digits."""
     yield _fresh(raw, promise)
     part = raw.reshape(-1)[:MOST_NUMBERS]
     coarse = next(
@@ -238,11 +243,11 @@ def repeat_tests(raw: Any, promise: Promise) -> Iterator[ConformanceTest]:
 
 
 def chance_repeats(vectors: int) -> int:
-    """Return how many of some vectors of noise may repeat others, if each is drawn from a seed of 32 bits.
+    """Return how many noise vectors may repeat others by chance, if each is drawn from a seed of 32 bits.
 
-    If k of them do, some k pairs of equal seeds form a forest. There are at most ``pairs**k / k!`` forests of k edges,
-    and all pairs of one have equal seeds with probability ``SEEDS**-k``. More repeats than this have a probability
-    below RARE.
+    If k vectors repeat others, some k pairs of equal seeds form a forest. There are at most ``pairs**k / k!`` forests
+    of k edges. All pairs of a given forest have equal seeds with probability ``SEEDS**-k``. The probability of more
+    repeats than the returned number is below RARE.
     """
     mean = vectors * (vectors - 1) / 2 / SEEDS
     repeats = 0
@@ -252,23 +257,24 @@ def chance_repeats(vectors: int) -> int:
 
 
 def chance_words(vectors: int) -> str:
-    """Return what ``chance_repeats`` means for a test, in words."""
+    """Return a text that states the number of repeats that a test allows."""
     repeats = chance_repeats(vectors)
     return f"; {repeats} of {vectors} vectors may repeat others by equal seeds of 32 bits" if repeats else ""
 
 
 def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
-    """Test that there is noise in each coordinate, and that none of it is used twice.
+    """Test that each coordinate has noise and that no noise is used twice.
 
-    Two normal numbers that are rounded with unit roundoff u are equal with probability at most u: the mean of their
-    density times the distance of the numbers of the type is at most 2 u times the integral of ``|x| phi(x)**2``, which
-    is 1 / (2 pi). So n of them have at most ``n**2 u / 2`` equal pairs on average, and vectors of d numbers ``u**d``.
+    Two normal numbers that are rounded with unit roundoff u are equal with probability at most u: the expectation of
+    their density times the spacing of the type is at most 2 u times the integral of ``|x| phi(x)**2``, which is
+    1 / (2 pi). So n numbers have at most ``n**2 u / 2`` equal pairs on average. Two vectors of d numbers are equal with
+    probability at most ``u**d``.
     """
     steps = raw.reshape(-1, promise.released_dimension)
     unit = unit_roundoff(promise.dtype)
     number_limit = min(
         MOST_NUMBERS, int((1.0 - FRESH) / unit / 5.0)
-    )  # then at most a tenth of what is a fault has a double
+    )  # then the expected number of equal pairs is at most a tenth of the fault threshold
     rows = max(1, number_limit // steps.shape[1])
     numbers = steps[:rows]
     is_repeated = number_limit >= LEAST_NUMBERS and np.unique(numbers).size < FRESH * numbers.size
@@ -285,7 +291,7 @@ def _fresh(raw: Any, promise: Promise) -> ConformanceTest:
 
 
 def _units(promise: Promise) -> set[float]:
-    """What noise may have been scaled by after it was drawn, turned around."""
+    """Return inverses of factors by which an optimizer may have scaled its noise after drawing it."""
     sigma = promise.sigma
     clip = promise.clip
     divisor = promise.divisor

@@ -1,6 +1,6 @@
-"""The noise of whole trajectories and its scale, at gradients of 0 and at others, against the promised law.
+"""Test the noise of whole runs at gradients of 0, and the scale of the noise at nonzero gradients.
 
-The other gradients are of several kinds: small ones, clipped ones, and both in one batch.
+Nonzero gradients are below the clip length, above it, or both in one batch.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from dpverify.conform.results import ConformanceTest, not_tested, worst
 from dpverify.conform.rounding import Dtype, deviation_rounding
 from dpverify.foreign import ForeignError
 
-PAIRS = 150  # of releases at the same gradients, whose difference is noise
+PAIRS = 150  # pairs of releases with the same gradients; their difference is noise only
 LEAST_PAIRS = 20
 SCALE_PAIRS = 50  # where only the scale of noise is tested
-WHITENED_COLUMNS = 2**16  # columns of a run that are whitened together
+WHITENED_COLUMNS = 2**16  # columns of a run that are whitened in one call
 KINDS = ("small", "clipped", "mixed")
-EARLY = 24  # steps of whole runs that are sampled at most
+EARLY = 24  # in whole runs, only steps before this one are sampled
 
 
 class NoiseSample(NamedTuple):
-    """Standard normal numbers, if the promise is kept: noise at gradients of one kind, in batches of one size."""
+    """Noise at gradients of one kind, in batches of one size; standard normal if the promise is kept."""
 
     kind: str
     size: int
@@ -74,7 +74,7 @@ def sample_cases(promise: Promise, only_scale: bool = False) -> list[tuple[str, 
 def noise_samples(
     optimizer: PrivateOptimizer, promise: Promise, seed: int, only_scale: bool = False
 ) -> Iterator[NoiseSample]:
-    """Sample noise at gradients that are not 0."""
+    """Sample noise at nonzero gradients."""
     steps = _steps(promise)
     for place, (kind, size, pairs) in enumerate(sample_cases(promise, only_scale)):
         gradients = gradients_of_kind(kind, size, promise, np.random.default_rng([seed, 10, place]))
@@ -90,7 +90,7 @@ def _steps(promise: Promise) -> list[int]:
 
 
 def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Generator) -> Any:
-    """Return gradients below the clip length, above it, or by turns one and the other."""
+    """Return gradients below the clip length ("small"), above it ("clipped"), or alternating ("mixed")."""
     directions = rng.standard_normal((size, promise.dimension))
     directions /= np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), 1e-300)
     lengths = {"small": (0.1, 0.3), "clipped": (3.0, 20.0), "mixed": (0.2, 10.0)}[kind]
@@ -100,9 +100,9 @@ def gradients_of_kind(kind: str, size: int, promise: Promise, rng: np.random.Gen
 def _differences(
     optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: list[int], pairs: int, seed: list[int]
 ) -> tuple[Any, list[int]]:
-    """Return differences of releases from the same state and gradients, and their steps.
+    """Return normalized differences of releases from the same state and gradients, and their steps.
 
-    They are standard normal, if the promise is kept.
+    The differences are standard normal if the promise is kept.
     """
     if promise.covariance is not None:
         halves = _run_differences(optimizer, promise, gradients, promise.steps, pairs, seed)
@@ -116,7 +116,7 @@ def _differences(
         array = np.array(released, dtype=float)
         array[~np.isfinite(array)] = np.nan
         halves = (array[0::2] - array[1::2]) / math.sqrt(2.0)
-        if step > 0 and not halves.any():  # the state holds the generator, which was seeded in the first step
+        if step > 0 and not halves.any():  # the state contains a generator that was seeded in the first step
             early = [step for step in steps if step < EARLY]
             halves = _run_differences(optimizer, promise, gradients, early[-1] + 1, pairs, seed)[:, early]
             return halves.reshape(-1, promise.released_dimension) / promise.deviation, early
@@ -127,7 +127,7 @@ def _differences(
 def _run_differences(
     optimizer: PrivateOptimizer, promise: Promise, gradients: Any, steps: int, pairs: int, seed: list[int]
 ) -> Any:
-    """Return differences of whole runs with the same gradients; (pair, step, number)."""
+    """Return scaled differences of whole runs with the same gradients; axes: pair, step, number."""
     runs = np.array([_run(optimizer, steps, gradients, [*seed, run]) for run in range(2 * pairs)])
     runs[~np.isfinite(runs)] = np.nan
     return (runs[0::2] - runs[1::2]) / math.sqrt(2.0)
@@ -144,7 +144,7 @@ def _run(optimizer: PrivateOptimizer, steps: int, gradients: Any, seed: list[int
 
 
 def whitened(x: Any, promise: Promise) -> Any:
-    """Return independent standard normal numbers, if the promise is kept; (run, step, number), changed in place."""
+    """Whiten noise in place; the result is standard normal if the promise is kept. Axes: run, step, number."""
     x /= promise.deviation
     if promise.covariance is None:
         return x
@@ -156,12 +156,12 @@ def whitened(x: Any, promise: Promise) -> Any:
 
 
 RUNS = 600
-MOST_STEPS_OF_RUNS = 7200  # of all runs with batches of one size, where runs are long
+MOST_STEPS_OF_RUNS = 7200  # total steps of all runs with batches of one size, if runs are long
 LEAST_RUNS = 200
 SCALE_RUNS = 100  # where only the scale of noise is tested
-SQUARED_NUMBERS = 2**20  # numbers that are squared at once
+SQUARED_NUMBERS = 2**20  # numbers squared in one numpy call
 MANY = 10**6
-PARTS = 7  # kinds of tests that share the level
+PARTS = 7  # number of tests that share the level
 
 MEAN = "mean of noise"
 SCALE = "scale of noise"
@@ -185,7 +185,7 @@ def noise_tests(
             yield failed_call(f"noise, batches of {size}", error)
             continue
         needed = min(LEAST_RUNS, max(SHORTEST, 2 * len(trajectories) // 3))
-        finite = np.isfinite(trajectories).all(axis=(1, 2))  # others have a finding of their own
+        finite = np.isfinite(trajectories).all(axis=(1, 2))  # other runs have a separate finding
         if finite.sum() < needed:
             words = f"{finite.sum()} of {len(trajectories)} trajectories are finite, {needed} are needed"
             yield not_tested(f"{SCALE}, batches of {size}", words)
@@ -215,20 +215,20 @@ def noise_tests(
     because = SCALE if mean.passed else MEAN
     results = list(law_tests(usual, promise, part))
     usual -= usual.mean(axis=0)
-    usual /= _deviation(usual) or 1.0  # what still fails now has another cause
+    usual /= _deviation(usual) or 1.0  # tests that still fail have another cause
     for result, plain in zip(results, law_tests(usual, promise, part), strict=True):
         yield replace(result, because=because if plain.passed else "")
 
 
 def _deviation(x: Any) -> float:
-    """Return the root of the mean square."""
+    """Return the root mean square."""
     return math.sqrt(_squares(x) / x.size)
 
 
 def _at_gradients(
     optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int, only_scale: bool
 ) -> Iterator[ConformanceTest]:
-    """Test the scale of noise at gradients that are not 0; of the other batch sizes the worst result is shown."""
+    """Test the scale of noise at nonzero gradients; yield the worst result of all sizes that are not promised."""
     groups: dict[str, list[tuple[NoiseSample, ConformanceTest | None]]] = {}
     cases = sample_cases(promise, only_scale)
     part = alpha / len(cases)
@@ -257,7 +257,7 @@ def _scale_of(name: str, sample: NoiseSample, alpha: float, dtype: Dtype) -> Con
 
 
 def _windows(promise: Promise) -> list[range]:
-    """Return the steps in a row that are tested, counted from 0: all steps of a short run."""
+    """Return ranges of tested steps, counted from 0: all steps of a short run, three windows of a long one."""
     last = tested_steps(promise)[-1] + 1
     if promise.covariance is not None:
         return [range(promise.steps)]
@@ -292,7 +292,7 @@ def _trajectories(optimizer: PrivateOptimizer, promise: Promise, size: int, seed
 
 
 def _centred(x: Any, promise: Promise) -> Any:
-    """Take the mean off the statistic, which is not 0 at gradients of 0, and keep its variance; in place."""
+    """Subtract the mean of the statistic in place, since it may be nonzero at gradients of 0, and keep its variance."""
     if promise.statistic is None:
         return x
     d = promise.dimension
@@ -302,7 +302,7 @@ def _centred(x: Any, promise: Promise) -> Any:
 
 
 def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> ConformanceTest:
-    """Test the sum of squares of numbers that are standard normal if the promise is kept; shape of ``x``: any."""
+    """Test the sum of squares of ``x``, which is standard normal if the promise is kept and has any shape."""
     total = _squares(x)
     dof = x.size
     rounding = (1.0 + deviation_rounding(dtype)) ** 2
@@ -310,19 +310,19 @@ def scale_test(name: str, x: Any, alpha: float, dtype: Dtype = "float64") -> Con
     high = chi2.isf(alpha / 2, dof) * rounding
     numbers = (f"{math.sqrt(value / dof):.{_digits(dof)}f}" for value in (total, low, high))
     finding = "{} times the promised deviation; {} to {} allowed".format(*numbers)
-    least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up: it is seen
+    least = math.ceil(1000.0 * (1.0 - math.sqrt(low / chi2.isf(0.01, dof)))) / 1000.0  # rounded up
     sees = f"noise {least:.1%} too small, with probability 99%"
     measured = math.sqrt(total / dof)
     return ConformanceTest(name, bool(low <= total <= high), finding, sees, alpha, measured=measured, detects=least)
 
 
 def _digits(dof: int) -> int:
-    """Return how many digits of a deviation are shown: more where less than the fourth digit is allowed."""
+    """Return the number of decimals for a deviation: more for large samples, whose limits are close to 1."""
     return 4 if dof < MANY else 6
 
 
 def _squares(x: Any) -> float:
-    """Return the sum of squares, without an array as large as ``x``."""
+    """Return the sum of squares without a temporary array as large as ``x``."""
     flat = x.reshape(-1)
     return float(np.sum([np.sum(flat[at : at + SQUARED_NUMBERS] ** 2) for at in range(0, flat.size, SQUARED_NUMBERS)]))
 

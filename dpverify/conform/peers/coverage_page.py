@@ -1,4 +1,4 @@
-"""The page on audits of auditors: how often they are wrong, and what they show, on laws of known epsilon."""
+"""Generate the page on audits of auditors: their error rates and mean bounds on laws of known epsilon."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ as the claim, which is false: the share of runs that refute it is its power here
 
 
 class AuditedAuditor(Record, frozen=True, kw_only=True):
-    """An auditor with its coverage, and how that was measured."""
+    """An auditor, its coverage, and how the coverage was measured."""
 
     target: str
-    says: str  # its docstring
+    says: str  # docstring of the auditor
     versions: dict[str, str]
     command: str
     commit: str
@@ -33,7 +33,7 @@ class AuditedAuditor(Record, frozen=True, kw_only=True):
 
 
 class AuditorsRun(Record, frozen=True, kw_only=True):
-    """All auditors of the page."""
+    """Record of all auditors of the page."""
 
     kind: Literal["dpverify auditors"] = "dpverify auditors"
     auditors: list[AuditedAuditor]
@@ -41,7 +41,7 @@ class AuditorsRun(Record, frozen=True, kw_only=True):
 
 
 def auditors_page(run: AuditorsRun) -> str:
-    """The page."""
+    """Return the text of the page."""
     parts = [GENERATED, "# Auditors, audited", " ".join(INTRODUCTION.split())]
     for auditor in run.auditors:
         parts.extend(_section(auditor))
@@ -49,7 +49,7 @@ def auditors_page(run: AuditorsRun) -> str:
 
 
 def write_auditor(report: Path, auditor: AuditedAuditor) -> list[str]:
-    """Add an auditor to the page, or replace its earlier entry; returns the files that changed."""
+    """Add an auditor to the page, or replace its earlier entry. Return the files that changed."""
     old = AUDITORS_PAGE.read(report)
     others = [] if old is None else [other for other in old.auditors if other.target != auditor.target]
     run = AuditorsRun(auditors=sorted([*others, auditor], key=lambda entry: entry.target))
@@ -59,7 +59,7 @@ def write_auditor(report: Path, auditor: AuditedAuditor) -> list[str]:
 def audited_auditor(
     target: str, says: str, versions: dict[str, str], command: str, coverage: AuditorCoverage
 ) -> AuditedAuditor:
-    """Make the entry of an auditor, with the commit of this checkout."""
+    """Return the record of an auditor, with the commit of this checkout."""
     return AuditedAuditor(
         target=target, says=says, versions=versions, command=command, commit=commit(), coverage=coverage
     )

@@ -1,6 +1,6 @@
-"""The page on optimizers of other libraries and on reported mistakes: what the kit and other auditors found.
+"""Generate the page on optimizers of other libraries and on reported mistakes.
 
-It has parts on the tests of each optimizer, on tests with many seeds, and on a catalogue of mistakes.
+It has sections on the tests of each optimizer, on tests with many seeds, and on a catalogue of mistakes.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ MISTAKES_WORDS = """\
 The functions `mistakes`, `mistakes_torch` and `mistakes_jax` return the same optimizers, each with one mistake, in
 numpy, PyTorch and JAX. A mistake is found by a run if any test finds a fault."""
 
-MISTAKES = "mistakes"  # functions of optimizers with a mistake have names that begin so
+MISTAKES = "mistakes"  # name prefix of functions that return optimizers with a mistake
 
 
 def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
-    """The sections on optimizers without a mistake and on those with one, block by block."""
+    """Yield the blocks of the sections on tests with many seeds: optimizers without a mistake, then those with one."""
     mistakes = [run for run in runs if run.target.rpartition(":")[2].startswith(MISTAKES)]
     right = [run for run in runs if run not in mistakes]
     if right:
@@ -83,7 +83,7 @@ def _origins(runs: list[SeededRun]) -> Iterator[str]:
 
 
 def _about(run: SeededRun) -> list[str]:
-    """Return the cells of a row that say what was run: function, libraries, number of optimizers, seeds."""
+    """Return the first cells of a row: function, libraries, number of optimizers, seeds."""
     versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
     seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
     return [md.code(run.target), md.prose(versions), f"{len(run.entries)}", seeds]
@@ -106,7 +106,7 @@ def _mistakes_row(run: SeededRun) -> list[str]:
 
 
 def catalogue_blocks(run: Catalogue) -> Iterator[str]:
-    """The section, block by block."""
+    """Yield the blocks of the section on other auditors."""
     yield "## Comparison with other auditors"
     yield " ".join(WORDS.format(seeds=run.seeds, seed=run.seed, alpha=f"{run.alpha:g}").split())
     for auditor, description in run.auditors.items():
@@ -189,7 +189,7 @@ NOT_TESTED = (
 
 
 def peers_page(run: PeersRun) -> str:
-    """The page."""
+    """Return the text of the page."""
     return md.document(
         [
             GENERATED,
@@ -224,7 +224,7 @@ def peers_page(run: PeersRun) -> str:
 
 
 def _card_blocks(run: CardRun | None) -> Iterator[str]:
-    """What the same tests found on a graphics card, or that they were not run."""
+    """Yield the blocks of the section on runs on a graphics card."""
     if run is None:
         yield "GPU: not run, because no card was available."
         return
@@ -242,7 +242,7 @@ def _card_blocks(run: CardRun | None) -> Iterator[str]:
 
 
 def _seed_counts(entries: list[CatalogueEntry], seeds: int) -> str:
-    """In how many optimizers of a catalogue a fault was found, and by how many seeds."""
+    """Return a text that says in how many optimizers a fault was found, and with how many seeds."""
     every = sum(entry.found == seeds for entry in entries)
     partly_found = sum(0 < entry.found < seeds for entry in entries)
     untested = sum(bool(entry.untested) for entry in entries)
@@ -252,7 +252,7 @@ def _seed_counts(entries: list[CatalogueEntry], seeds: int) -> str:
 
 
 def _commands(run: PeersRun) -> Iterator[str]:
-    """The commands that made the records, each once, with the commit of each."""
+    """Yield the distinct commands that made the records, with their commits."""
     commands = {(peer.command or run.command, peer.commit or run.commit): None for peer in run.peers}
     for command, commit in commands or {(run.command, run.commit): None}:
         yield f"Made by {md.code(command)}. Commit: {md.code(commit)}"
@@ -271,7 +271,7 @@ def _libraries(peer: Peer) -> str:
 
 
 def _summary(peer: Peer) -> str:
-    """The first fault of an optimizer, and the tests that could not be run."""
+    """Return the first fault of an optimizer and the tests that could not be run."""
     summary = "nothing" if not peer.failed else f"✗ {peer.failed[0].name}: {peer.failed[0].found}"
     if peer.untested:
         summary += f"; not tested: {', '.join(test.name for test in peer.untested)}"

@@ -1,4 +1,4 @@
-"""What a page says of a tested optimizer besides its tests: its promise, its epsilon, the versions of its libraries."""
+"""Record tested optimizers: promise, epsilon, library versions and test results."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from dpverify.privacy import epsilon
 if TYPE_CHECKING:
     from dpverify.privacy.audit.records import AuditResult
 
-# of the epsilon that a page shows
+# steps and delta of the epsilon that a page shows
 STEPS = 1000
 DELTA = 1e-5
 
-FINDINGS = "FINDINGS"  # in an adapter: function -> (severity, what the library documents), of what is known to be found
+FINDINGS = "FINDINGS"  # dict in an adapter: function -> (severity, the library's documentation) of a known finding
 
 
 def short_target(target: str) -> str:
-    """The last two parts of a path: not where it stands on this machine."""
+    """Return the last two parts of a path, which do not depend on the machine."""
     return "/".join(Path(target).parts[-2:])
 
 
 def says_of(function: Callable[..., Any], target: str) -> str:
-    """Return the docstring of a function in one line, or its name where it has none."""
+    """Return the docstring of a function on one line, or ``target`` if there is none."""
     return " ".join((function.__doc__ or target).split())
 
 
 def with_tests(peer: Peer, conformance: Conformance) -> Peer:
-    """Return the record of an optimizer with what its tests found."""
+    """Return the record of an optimizer with the results of its tests."""
     tests = [
         PeerTest(name=test.name, passed=test.passed, found=test.found, sees=test.sees, tested=test.is_tested)
         for test in conformance.tests
@@ -59,10 +59,10 @@ def with_tests(peer: Peer, conformance: Conformance) -> Peer:
 
 
 def described(target: str, says: str, module: ModuleType, promise: Promise) -> Peer:
-    """What a page has of an optimizer, without its tests."""
+    """Return the record of an optimizer without test results."""
     rate = promise.batch / promise.examples
     bounds = list[float]()
-    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # the neighbours that epsilon is for
+    usual = "add-remove" if promise.sampling == "poisson" else "replace-one"  # neighbours for which epsilon is computed
     if (
         promise.sampling != "epochs"
         and promise.neighbours == usual
@@ -83,12 +83,12 @@ def described(target: str, says: str, module: ModuleType, promise: Promise) -> P
 
 
 def versions_of(module: ModuleType) -> dict[str, str]:
-    """The distributions that a module's source imports, also in functions, and that are loaded, without dpverify."""
+    """Return versions of the loaded distributions that a module imports, also inside functions, except dpverify."""
     version_of = {}
     distributions = packages_distributions()
     try:
         tree = ast.parse(inspect.getsource(module))
-    except (OSError, TypeError, SyntaxError):  # there is no source
+    except (OSError, TypeError, SyntaxError):  # no source available
         return {}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     names = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
@@ -103,7 +103,7 @@ def versions_of(module: ModuleType) -> dict[str, str]:
 
 
 def _imported_by_name(tree: ast.Module) -> Iterator[str]:
-    """Yield the modules that are imported by calls of ``import_module``."""
+    """Yield the names of modules imported by calls of ``import_module``."""
     for node in ast.walk(tree):
         match node:
             case ast.Call(func=ast.Name("import_module"), args=[ast.Constant(str(name)), *_]):
@@ -111,13 +111,13 @@ def _imported_by_name(tree: ast.Module) -> Iterator[str]:
 
 
 def about(function: Callable[..., Any], module: ModuleType, target: str) -> str:
-    """What a function says of itself, and the versions of the libraries that its module imports."""
+    """Return the docstring of a function and the versions of the libraries that its module imports."""
     versions = ", ".join(f"{name} {version}" for name, version in versions_of(module).items())
     return says_of(function, target) + (f" ({versions})" if versions else "")
 
 
 class RunSettings(NamedTuple):
-    """How a page was made."""
+    """Settings of the run that made a page."""
 
     command: str
     seed: int
@@ -125,11 +125,11 @@ class RunSettings(NamedTuple):
     alpha: float
     auditors: dict[str, str]
     card: str = ""  # name of the graphics card, if there is one
-    versions: dict[str, dict[str, str]] = {}  # for each target, of the libraries that it imports
+    versions: dict[str, dict[str, str]] = {}  # target -> library -> version
 
 
 def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
-    """Add the severity of a known finding and what the library documents of it, both from the adapter."""
+    """Add the severity of a known finding and the library's documentation of it, both from the adapter."""
     severity, documented = getattr(module, FINDINGS, {}).get(target.rpartition(":")[2], ("", ""))
     if severity and severity not in SEVERITIES:
         raise ValueError(f"severity must be one of {', '.join(SEVERITIES)}, got {severity!r}.")
@@ -137,7 +137,7 @@ def annotated(peer: Peer, target: str, module: ModuleType) -> Peer:
 
 
 def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
-    """Return the record of an audit whose claim is in its result."""
+    """Return the record of an optimizer with the result of its audit."""
     claim = result.claim
     bound = f"epsilon is at least {result.epsilon:.4g} at delta = {result.bound.delta:g} ({result.n} outputs)"
     limit = result.power.largest_epsilon if result.power else 0.0
@@ -159,7 +159,7 @@ def audited(target: str, module: ModuleType, result: AuditResult) -> Peer:
 
 
 def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededRun]:
-    """Return what many seeds found, target by target, with limits of the rate of runs with a fault."""
+    """Return the results of many seeds per target, with confidence limits of the rate of runs with a fault."""
     from dpverify.harness.statistics.effects import proportion_limits
 
     runs = []
@@ -183,10 +183,10 @@ def seeded_runs(entries: list[CatalogueEntry], run: RunSettings) -> list[SeededR
 
 
 def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], run: RunSettings) -> list[str]:
-    """Record a run; the results of targets that it did not test stay in the report. Return the written files.
+    """Record a run and return the written files. The report keeps the results of other targets.
 
-    What was run on a graphics card is a part of its own, and so is a catalogue without other auditors. Of the latter,
-    seeds that follow the recorded ones are added to them.
+    Runs on a graphics card and catalogues without other auditors are recorded separately. If the seeds of such a
+    catalogue continue the recorded seeds, the results are merged.
     """
     old = PEERS_PAGE.read(report)
     new_peers = [msgspec.structs.replace(peer, command=run.command, commit=commit()) for peer in peers]
@@ -228,15 +228,16 @@ def write_peers(report: Path, peers: list[Peer], entries: list[CatalogueEntry], 
 
 
 def _dated(peer: Peer, run: PeersRun) -> Peer:
-    """Name the command and the commit of a stored record, which is kept in a later run."""
+    """Return a stored record with the command and commit of its run, to keep it in a later run."""
     return msgspec.structs.replace(peer, command=peer.command or run.command, commit=peer.commit or run.commit)
 
 
 def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[SeededRun]:
     """Add runs to the stored ones.
 
-    A run of the same target is continued by the seeds that follow it, if commit and libraries are the same. It stays
-    beside later seeds of another commit, and is replaced otherwise.
+    If commit and libraries are the same and the new seeds follow those of a stored run, the two runs are joined. A
+    stored run with smaller seeds, another commit and the same libraries is kept. Other stored runs of the target are
+    replaced.
     """
     new = {run.target: run for run in runs}
     unchanged = []
@@ -250,7 +251,7 @@ def _with_new_seeds(stored: list[SeededRun], runs: list[SeededRun]) -> list[Seed
 
 
 def _is_earlier(run: SeededRun, later: SeededRun) -> bool:
-    """Whether a stored run of the same libraries, at another commit, has smaller seeds only."""
+    """Test whether a stored run with the same libraries and another commit has only smaller seeds."""
     return run.versions == later.versions and run.commit != later.commit and run.seed + run.seeds <= later.seed
 
 

@@ -1,4 +1,4 @@
-"""What is recorded of optimizers of other libraries, and of a catalogue of mistakes: ``data/peers.json``."""
+"""Schema of ``data/peers.json``: tests of optimizers of other libraries and of a catalogue of mistakes."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ SEVERITIES = {
 
 
 class PeerTest(Record, frozen=True, kw_only=True):
-    """One test of the conformance kit, in its own words."""
+    """Result of one conformance test."""
 
     name: str
     passed: bool
     found: str
     sees: str
-    tested: bool = True  # otherwise ``found`` is the reason why it could not be run
+    tested: bool = True  # if False, ``found`` says why it could not be run
 
 
 class Peer(Record, frozen=True, kw_only=True):
-    """An optimizer and what its tests found. ``versions``: of the libraries that its file imports."""
+    """An optimizer and its test results. ``versions`` are those of the libraries that its file imports."""
 
-    target: str  # file and function that make it
-    says: str  # the function's own first line
+    target: str  # file and function that build the optimizer
+    says: str  # docstring of the function
     promise: str
-    epsilon: list[float]  # bounds for a thousand such steps at delta = 1e-5; none where none is certified
+    epsilon: list[float]  # bounds for 1000 steps at delta = 1e-5; empty if none are certified
     versions: dict[str, str]
     tests: list[PeerTest]
-    severity: str = ""  # of what was found: one of SEVERITIES
-    documented: str = ""  # what the library documents of it
-    command: str = ""  # that made this record, if it is not the command of the whole run
+    severity: str = ""  # severity of the finding, one of SEVERITIES
+    documented: str = ""  # the library's documentation of the finding
+    command: str = ""  # command that made this record, if not that of the whole run
     commit: str = ""
 
     @property
@@ -50,63 +50,63 @@ class Peer(Record, frozen=True, kw_only=True):
 
 
 class Answer(Record, frozen=True, kw_only=True):
-    """What another auditor said of an optimizer; nothing found: an empty text."""
+    """Answer of another auditor about an optimizer; ``says`` is empty if it found nothing."""
 
     auditor: str
     says: str
-    broken: bool  # it raised, and ``says`` is what
-    seconds: float  # of processor
+    broken: bool  # the auditor raised the exception in ``says``
+    seconds: float  # processor time
 
 
 class CatalogueEntry(Record, frozen=True, kw_only=True):
-    """An optimizer of a catalogue: in how many seeds the kit found a fault, and which test most often was the first."""
+    """An optimizer of a catalogue: number of seeds with a fault, and the test that most often found the first fault."""
 
     target: str
     name: str
     found: int
     by: str
-    untested: list[str] = []  # tests that could not be run, in any seed
-    seconds: float  # of processor, for a seed, until the first fault
+    untested: list[str] = []  # tests that could not be run with some seed
+    seconds: float  # processor time per seed, until the first fault
     answers: list[Answer]
 
 
 class Catalogue(Record, frozen=True, kw_only=True):
-    """Optimizers by their names, which the kit was run on with many seeds, and other auditors with the first."""
+    """Results on a catalogue of optimizers: conformance tests with many seeds, other auditors with the first seed."""
 
     commit: str
     seed: int
     seeds: int
     alpha: float
     command: str
-    auditors: dict[str, str]  # what their functions say of themselves, and versions
+    auditors: dict[str, str]  # docstrings of their functions, with library versions
     entries: list[CatalogueEntry]
 
 
 class SeededRun(Record, frozen=True, kw_only=True):
-    """Optimizers of one target, which the kit was run on with many seeds, and in how many runs it found a fault."""
+    """Results of conformance tests with many seeds on the optimizers of one target."""
 
     target: str
-    versions: dict[str, str]  # of the libraries that its file imports
+    versions: dict[str, str]  # versions of the libraries that its file imports
     commit: str
     command: str
     seed: int
     seeds: int
     entries: list[CatalogueEntry]
-    limits: list[float]  # Clopper-Pearson, of the rate of such runs, each with confidence 95%
+    limits: list[float]  # Clopper-Pearson limits of the rate of runs with a fault, each with confidence 95%
 
     @property
     def runs(self) -> int:
-        """How often the kit was run."""
+        """Number of runs of the conformance tests."""
         return self.seeds * len(self.entries)
 
     @property
     def faults(self) -> int:
-        """In how many runs it found a fault."""
+        """Number of runs with a fault."""
         return sum(entry.found for entry in self.entries)
 
 
 class CardRun(Record, frozen=True, kw_only=True):
-    """A run on a graphics card: optimizers, and catalogues with one or more seeds."""
+    """Results on a graphics card: optimizers, and catalogues with one or more seeds."""
 
     card: str
     commit: str
@@ -117,7 +117,7 @@ class CardRun(Record, frozen=True, kw_only=True):
 
 
 class PeersRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/peers.json``."""
+    """The whole record, ``data/peers.json``."""
 
     schema: Literal[1] = 1
     kind: Literal["dpverify peers"] = "dpverify peers"
@@ -128,4 +128,4 @@ class PeersRun(Record, frozen=True, kw_only=True):
     peers: list[Peer]
     catalogue: Catalogue | None = None
     seeded: list[SeededRun] = []
-    card: CardRun | None = None  # by default there was no card
+    card: CardRun | None = None  # None if there was no card

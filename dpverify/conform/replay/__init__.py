@@ -1,1 +1,1 @@
-"""Noise from any source: normal numbers of numpy, PyTorch, JAX and Python, and the generators that a step uses."""
+"""Replay noise from any source: normal numbers of numpy, PyTorch, JAX and Python; detect the generators of a step."""

@@ -1,4 +1,4 @@
-"""Generators of the numbers of a step: a tape that plays back normal numbers, global generators, system randomness."""
+"""Sources of random numbers: a tape that plays back normal numbers, global generators, system randomness."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dpverify.conform.replay.patches import overridden, renamed
 
 
 class Tape(np.random.Generator):
-    """A generator whose normal numbers are given; all other numbers are drawn as usual.
+    """A generator that returns given normal numbers; all other numbers are drawn as usual.
 
-    While `playing` runs, the normal numbers of all other generators and libraries come from it as well, in the order
-    in which they are requested.
+    Within `playing`, the normal numbers of all other generators and libraries come from the tape as well, in the order
+    of the requests.
     """
 
     def __init__(self, numbers: Any) -> None:
@@ -29,7 +29,7 @@ class Tape(np.random.Generator):
         self.used = 0
 
     def take(self, count: int) -> Any:
-        """Return the next numbers; beyond the end, zeros."""
+        """Return the next numbers, with zeros beyond the end of the tape."""
         numbers = np.zeros(count)
         available = self.numbers[self.used : self.used + count]
         numbers[: len(available)] = available
@@ -37,7 +37,7 @@ class Tape(np.random.Generator):
         return numbers
 
     def standard_normal(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
-        """Return the next numbers in the shape of ``size`` or of ``out``."""
+        """Return the next numbers with shape ``size``, or write them to ``out``."""
         if out is not None:
             out[...] = self.take(out.size).reshape(out.shape)
             return out
@@ -46,7 +46,7 @@ class Tape(np.random.Generator):
         return self.take(int(np.prod(size))).reshape(size).astype(dtype)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        """Scale and move the next numbers."""
+        """Return the next numbers, scaled and shifted."""
         if size is None and (shape := np.broadcast_shapes(np.shape(loc), np.shape(scale))):
             size = shape
         return loc + scale * self.standard_normal(size)
@@ -57,7 +57,7 @@ class Tape(np.random.Generator):
 
 
 class GlobalGenerator(NamedTuple):
-    """A generator that a whole process shares."""
+    """A generator that the whole process shares."""
 
     name: str
     state: Callable[[], Any]
@@ -67,12 +67,12 @@ class GlobalGenerator(NamedTuple):
 
 @dataclass(frozen=True)
 class NoiseSources:
-    """What the numbers of a step come from besides the given generator."""
+    """Sources of the random numbers of a step besides the given generator."""
 
-    shared: Sequence[GlobalGenerator] = ()  # they are seeded from the given generator before each step
+    shared: Sequence[GlobalGenerator] = ()  # seeded from the given generator before each step
     system: Sequence[str] = ()
     is_seeded: bool = True  # the same state and seed give the same release
-    is_replayable: bool = True  # so do the same state and a tape
+    is_replayable: bool = True  # the same state and tape give the same release
 
 
 def global_generators() -> list[GlobalGenerator]:
@@ -84,13 +84,13 @@ def global_generators() -> list[GlobalGenerator]:
     torch = sys.modules.get("torch")
     if torch is not None:
         generators.append(_of_torch(torch))
-        if torch.cuda.is_initialized():  # only then are there generators
+        if torch.cuda.is_initialized():  # before, there are no generators
             generators.append(_of_cuda(torch))
     return generators
 
 
 def _of_torch(torch: Any) -> GlobalGenerator:
-    def state() -> bytes:  # equal for equal states, unlike a pickled tensor
+    def state() -> bytes:  # equal states give equal bytes, unlike pickled tensors
         return bytes(torch.get_rng_state().numpy().tobytes())
 
     def restore(state: bytes) -> None:
@@ -100,7 +100,7 @@ def _of_torch(torch: Any) -> GlobalGenerator:
 
 
 def _of_cuda(torch: Any) -> GlobalGenerator:
-    """Return the generators of all graphics cards, one per card, as one."""
+    """Return one object for the generators of all graphics cards."""
 
     def states() -> list[bytes]:
         return [bytes(state.numpy().tobytes()) for state in torch.cuda.get_rng_state_all()]
@@ -117,7 +117,7 @@ def _seed_numpy(seed: int) -> None:
 
 @contextmanager
 def global_generators_kept() -> Iterator[None]:
-    """Give the shared generators back the states that they have now."""
+    """Restore the states of the shared generators after the block."""
     states = [(generator, generator.state()) for generator in global_generators()]
     try:
         yield
@@ -137,14 +137,14 @@ def used_generators(draw: Callable[[], object]) -> list[GlobalGenerator]:
 
 @contextmanager
 def system_randomness() -> Iterator[set[str]]:
-    """Collect what asks the operating system for random bytes while the block runs."""
+    """Collect the names of functions that request random bytes from the operating system within the block."""
     callers = set[str]()
 
     def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
             outside = set(callers)
             result = function(*args)
-            callers.clear()  # of what it called itself
+            callers.clear()  # drops the functions that this function called
             callers.update({*outside, name})
             return result
 

@@ -1,4 +1,4 @@
-"""Normal numbers of JAX: `jax.random.normal`, and what calls it."""
+"""Replay normal numbers of JAX: `jax.random.normal` and its callers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dpverify.conform.replay.patches import rerouted
 
 @contextmanager
 def playing(tape: Tape) -> Iterator[None]:
-    """Play a tape to JAX. Compiled code holds its own copy of the function, so `jax.jit` is off in the meantime."""
+    """Play a tape to JAX. Compiled code has its own copy of the function, so `jax.jit` is disabled within the block."""
 
     def normal(key: Any, shape: Any = (), dtype: Any = float, **options: Any) -> Any:
         numbers = tape.take(int(np.prod(shape))).reshape(shape)

@@ -1,4 +1,4 @@
-"""Normal numbers of numpy: generators, `RandomState`, and the functions of `numpy.random`."""
+"""Replay normal numbers of numpy: generators, `RandomState`, and the functions of `numpy.random`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpverify.conform.replay.patches import overridden, renamed
 
 @contextmanager
 def playing(tape: Tape) -> Iterator[None]:
-    """Play a tape to all generators of numpy; their methods for other normal laws call the two that are replaced."""
+    """Play a tape to all generators of numpy. Their `multivariate_normal` calls the replaced `standard_normal`."""
 
     def standard_normal(generator: Any, *args: Any, **options: Any) -> Any:
         return tape.standard_normal(*args, **options)

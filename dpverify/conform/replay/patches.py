@@ -1,4 +1,4 @@
-"""Replace functions while a block runs, and put them back when it ends, however it ends."""
+"""Context managers that replace functions within a block and always restore them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def called(key: str, *args: Any, **options: Any) -> Any:
 
 @contextmanager
 def rerouted(function: Any, replacement: Callable[..., Any]) -> Iterator[None]:
-    """Let a Python function call another one, whatever name, default value, partial or method refers to it.
+    """Make a Python function call ``replacement``, for all names, defaults, partials and methods that refer to it.
 
-    Its code is replaced, so that the object stays the same. A function of another kind stays as it is.
+    Only the code object is replaced, so references to the function remain valid. Closures and functions that are not
+    written in Python are not replaced.
     """
     if not isinstance(function, FunctionType) or function.__code__.co_freevars:
         yield
@@ -48,9 +49,9 @@ def rerouted(function: Any, replacement: Callable[..., Any]) -> Iterator[None]:
 
 @contextmanager
 def overridden(kind: type, name: str, replacement: Callable[..., Any]) -> Iterator[None]:
-    """Replace a method of a compiled class, also for objects that exist already.
+    """Replace a method of a compiled class, including for existing objects.
 
-    Such a class refuses new attributes, so its dictionary is changed, which works in CPython only.
+    Attributes of such a class cannot be set, so its dictionary is changed. This works in CPython only.
     """
     (attributes,) = gc.get_referents(kind.__dict__)
     original = attributes[name]
@@ -64,13 +65,13 @@ def overridden(kind: type, name: str, replacement: Callable[..., Any]) -> Iterat
 
 
 def _forget_methods(kind: type) -> None:
-    """Let the interpreter look up methods of this class again."""
+    """Invalidate the interpreter's method cache of this class."""
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 @contextmanager
 def renamed(original: Any, replacement: Any) -> Iterator[None]:
-    """Replace an object in the namespaces of all modules and scripts, under whatever names they hold it."""
+    """Replace an object in the namespaces of all modules and scripts, under all of its names."""
     places = _places(original)
     for names, name in places:
         names[name] = replacement
@@ -85,9 +86,9 @@ _known: dict[int, tuple[int, Any, list[tuple[dict[str, Any], str]]]] = {}
 
 
 def _places(original: Any) -> list[tuple[dict[str, Any], str]]:
-    """Return the namespaces that hold an object; looked up again only if modules were loaded in the meantime.
+    """Return the namespaces that contain an object; cached until the number of loaded modules changes.
 
-    Scripts are not among the loaded modules, and `gc` does not see objects that were frozen, so both are searched.
+    Scripts may be missing from the loaded modules, and `gc` does not report frozen objects, so both are searched.
     """
     loaded = len(sys.modules)
     count, _, places = _known.get(id(original), (-1, None, []))

@@ -1,4 +1,4 @@
-"""Normal numbers of Python's `random`."""
+"""Replay normal numbers of Python's `random`."""
 
 from __future__ import annotations
 

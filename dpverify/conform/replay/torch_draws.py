@@ -1,4 +1,4 @@
-"""Normal numbers of PyTorch, at the level of its operators: whatever function or module asks for them."""
+"""Replay normal numbers of PyTorch at the level of its operators, for all functions and modules."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OF_PARAMETERS = torch.ops.aten.normal  # (mean, std)
 
 
 class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its own subclass hook
-    """Replaces what operators draw by numbers of a tape; their generators move on as usual."""
+    """Replace the normal numbers that operators draw by those of a tape; their generators advance as usual."""
 
     def __init__(self, tape: Tape) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -26,7 +26,7 @@ class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its ow
     def __torch_dispatch__(
         self, func: Any, types: Sequence[Any], args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Run an operator."""
+        """Run an operator, and replace its result if it draws normal numbers."""
         options = kwargs or {}
         result = func(*args, **options)
         operator = getattr(func, "overloadpacket", None)
@@ -47,6 +47,6 @@ class _Playing(TorchDispatchMode):  # type: ignore[no-untyped-call]  # of its ow
 
 @contextmanager
 def playing(tape: Tape) -> Iterator[None]:
-    """Play a tape to PyTorch, with and without a generator."""
+    """Play a tape to PyTorch operators, with and without an explicit generator."""
     with _Playing(tape):
         yield

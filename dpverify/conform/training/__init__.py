@@ -1,4 +1,4 @@
-"""Whether a whole training does what its accounting assumes: loader, clipping, noise, ends of epochs, ranks."""
+"""Test whether a whole training keeps the assumptions of its accounting: loader, clipping, noise, epoch ends, ranks."""
 
 from dpverify.conform.training.data import TrainingData
 from dpverify.conform.training.run import conformance_of_training

@@ -1,4 +1,4 @@
-"""What one record changes in the updates of whole runs, with the same batches and the same noise."""
+"""Test how much one record changes the updates of whole runs with equal batches and equal noise."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from dpverify.conform.results import ConformanceTest, not_tested
 from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
 from dpverify.conform.training.runs import CODE, DecodedRun, RunPool, Runs, decoded_runs, seed_of
 
-LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # of gradients, in clip lengths
+LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # gradient norms, in clip lengths
 FEW_LENGTHS = (1.0, 1e6)
 OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random", "short and long by turns")
 FEW_OTHERS = ("zero", "opposite")
-HIDDEN = (-0.5, 0.0, 1e3, 1e6)  # what cancels between positions: in lengths of the gradient (-0.5), or in clip lengths
-TRIES = 6  # runs with different batches, until a record was changed in each step
-ROUNDING = 1e-4  # relative: float32, in differences of weights that are long compared with an update
+HIDDEN = (-0.5, 0.0, 1e3, 1e6)  # cancelling part of two positions: -0.5 times the gradient, or in clip lengths
+TRIES = 6  # most runs with different batches; fewer if every step had a changed record
+ROUNDING = 1e-4  # relative; float32 updates are differences of weights that are large compared with an update
 
 
 class Example(NamedTuple):
-    """The records that are changed, and all others."""
+    """Gradients of the changed records and of all other records."""
 
     words: str
-    gradient: Any  # of each record that is changed
-    others: Any  # (record, number)
-    hidden: Any = 0.0  # of the records that are changed
+    gradient: Any  # gradient of each changed record
+    others: Any  # axes: record, number
+    hidden: Any = 0.0  # cancelling part of the inputs of the changed records
 
 
 def contribution_tests(
     runs: Runs, promise: Promise, dimension: int, seed: int, pool: RunPool
 ) -> Iterator[ConformanceTest]:
-    """Search for the largest change by one record, on each of the kit's models, in batches of all sizes of a pool."""
+    """Search for the largest change by one record, on each model of the tests, in batches of all sizes of a pool."""
     for model in MODELS:
         search = _ContributionSearch(runs, promise, dimension, seed, model)
         search.run()
@@ -43,7 +43,7 @@ def contribution_tests(
 
 
 def equal_contributions_test(pool: RunPool) -> ConformanceTest:
-    """Whether gradients of the same length contribute alike, in whatever record, batch and step they are."""
+    """Test whether gradients of equal norm contribute equally in all records, batches and steps."""
     shares = pool.shares
     name = "contribution of a record"
     sees = f"a record that counts twice, or a divisor that depends on the batch, by more than {ROUNDING:.2%}"
@@ -56,7 +56,7 @@ def equal_contributions_test(pool: RunPool) -> ConformanceTest:
 
 
 class _ContributionSearch:
-    """The largest change so far on one model, in units of what is allowed."""
+    """Search for the largest change on one model, in units of the allowed change."""
 
     def __init__(self, runs: Runs, promise: Promise, dimension: int, seed: int, model: Model) -> None:
         self.runs = runs
@@ -67,12 +67,12 @@ class _ContributionSearch:
         self.largest = 0.0
         self.where = ""
         self.steps: set[int] = set()
-        self.sizes: set[int] = set()  # of batches that had a changed record
-        self._without: tuple[Any, Any] | None = None  # the last run without the changed records
-        self.clipped: dict[float, float] = {}  # largest change by the length of a gradient, both in clip lengths
+        self.sizes: set[int] = set()  # sizes of batches that had a changed record
+        self._without: tuple[Any, Any] | None = None  # cached updates of the last run without the changed records
+        self.clipped: dict[float, float] = {}  # gradient norm in clip lengths -> largest change
 
     def run(self) -> None:
-        """Try all examples in one run, and the worst ones until each step had a record that was changed."""
+        """Try all examples in one run, then the worst examples in further runs until each step had a changed record."""
         place = MODELS.index(self.model)
         seeds = [seed_of(self.seed, 1, place, number) for number in range(TRIES)]
         decoded = decoded_runs(self.runs, self.promise, self.promise.examples, self.dimension, seeds, self.model)
@@ -87,7 +87,7 @@ class _ContributionSearch:
                 break
 
     def run_sizes(self, pool: RunPool) -> None:
-        """Try the worst examples in batches of sizes that were not tried yet, with the seeds of the pool."""
+        """Try the worst examples in batches of sizes that were not tried yet, in runs with the seeds of the pool."""
         for coded in pool.runs:
             if self._has_all_sizes(coded):
                 continue
@@ -148,7 +148,7 @@ class _ContributionSearch:
             self.where = f"{example.words}, step {step + 1}, a batch of {batch}"
 
     def _absent(self, run: DecodedRun, changed: Sequence[int], example: Example) -> Any:
-        """Return the updates without the changed records, or with their gradients turned round."""
+        """Return the updates without the changed records or, for "replace-one", with their gradients reversed."""
         if self.promise.neighbours == "replace-one":
             return self.runs.updates(self._data(changed, example, -1.0), run.seed)
         key = (run.seed, example.others.tobytes())
@@ -164,7 +164,7 @@ class _ContributionSearch:
         return data_with(gradients, self.model, hidden)
 
     def result(self) -> ConformanceTest:
-        """Return what was found."""
+        """Return the result of the search."""
         allowed = self.promise.sensitivity
         name = f"sensitivity, {self.model} model"
         sees = f"a change of more than {1 + ROUNDING:g} times {allowed:.6g} by one record, in the steps tried"
@@ -180,9 +180,9 @@ class _ContributionSearch:
 
 
 def separate_records(run: DecodedRun, used_steps: set[int], rng: np.random.Generator) -> list[int]:
-    """Choose records of which no two are in the same batch, so that each step has at most one of them.
+    """Choose records such that no two share a batch, so that each step has at most one of them.
 
-    Records of steps that were not seen yet come first.
+    Records of steps outside ``used_steps`` come first.
     """
     members = run.members
     fresh = [step for step in range(len(members)) if step not in used_steps]

@@ -1,4 +1,4 @@
-"""Data sets that the kit chooses for a training, and models on them whose per-example gradients are known."""
+"""Data sets on which a training is tested, and models with known per-example gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 Model: TypeAlias = Literal["linear", "sequence", "convolution"]
 MODELS: tuple[Model, ...] = ("linear", "sequence", "convolution")
 SIGNS = np.array([1.0, -1.0])  # weights of the two positions in the loss, so that positions can cancel
-KERNEL = 2  # positions that the convolution sees at once
+KERNEL = 2  # kernel width of the convolution, in positions
 SHAPES: dict[Model, str] = {
     "linear": "(records, dimension)",
     "sequence": "(records, 2 positions, dimension)",
@@ -20,10 +20,10 @@ SHAPES: dict[Model, str] = {
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Records that the kit chooses, and the model to be trained on them.
+    """Records chosen by the tests, and the model to be trained on them.
 
-    The loss of a record is an inner product of the weights with numbers of the record. Its gradient is therefore known
-    and does not depend on the weights, so starting weights, learning rates and earlier noise do not matter.
+    The loss of a record is an inner product of the weights with numbers of the record. So its gradient is known and
+    does not depend on initial weights, learning rates or earlier noise.
 
     Parameters
     ----------
@@ -31,8 +31,8 @@ class TrainingData:
         One row per record. Its shape depends on the model: ``(records, dimension)`` for ``"linear"``, ``(records, 2,
         dimension)`` for ``"sequence"``, ``(records, dimension / 2, 3)`` for ``"convolution"``.
     model : {"linear", "sequence", "convolution"}
-        The model. Linear: two layers, the gradient is the record. Sequence: one linear layer on each of two positions,
-        the gradient is their difference. Convolution: a kernel of width 2 on 3 positions.
+        The model. ``"linear"`` has two layers; the gradient is the record. ``"sequence"`` applies one linear layer to
+        two positions; the gradient is their difference. ``"convolution"`` applies a kernel of width 2 to 3 positions.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class TrainingData:
         return len(self.inputs)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return the input of a record, or of several."""
+        """Return the input of one or several records."""
         return self.inputs[index]
 
     @property
@@ -70,7 +70,7 @@ class TrainingData:
         return (first, self.dimension - first)
 
     def gradients(self, indices: Any = None) -> Any:
-        """Return the gradients of records, one flat row each, in the order of the model's parameters.
+        """Return the gradients of records as flat rows in the order of the model's parameters.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class TrainingData:
         return windows.reshape(len(records), self.dimension)
 
     def torch_model(self, dtype: Any = None) -> Any:
-        """Build the model as a ``torch.nn.Module`` of ordinary layers: it returns the loss of each record of a batch.
+        """Build the model, a ``torch.nn.Module`` of standard layers that returns the loss of each record of a batch.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class TrainingData:
 def data_with(gradients: Any, model: Model = "linear", hidden: Any = 0.0) -> TrainingData:
     """Return data with these gradients.
 
-    ``hidden``: what cancels between the positions of a sequence or of a convolution, so that it is not in a gradient.
+    ``hidden`` is added to both positions of a sequence or convolution. It cancels and does not change the gradients.
     """
     g = np.asarray(gradients, dtype=float)
     if model == "linear":

@@ -1,4 +1,4 @@
-"""A training on several ranks: processes of one group of torch.distributed, with gloo, on this machine."""
+"""Test a training on several ranks: local processes of one torch.distributed group with gloo."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpverify.foreign import ForeignError, error_text, foreign_code
 from dpverify.processes import SAFE_PATH, START_SECONDS, ProcessStartError, begin, end_group, own_group, starting
 
 ROUNDING = 1e-5  # relative to the promised deviation
-GRACE = 1.0  # seconds that a process has to end once it has closed its connection
+GRACE = 1.0  # seconds in which a process must end after it closes its connection
 HOST = "127.0.0.1"
 
 Load = Callable[[], Training]
@@ -33,10 +33,10 @@ Load = Callable[[], Training]
 def training_tests_on_ranks(
     load: Load, promise: Promise, ranks: int, limit: float, seed: int, alpha: float, count: int
 ) -> Iterator[ConformanceTest]:
-    """Yield all tests of a training on ranks, and whether the ranks agree.
+    """Yield all tests of a training on ranks, and the test whether the ranks agree.
 
-    ``load`` can be pickled and returns the training; it is called in each process. ``limit``: seconds that one run may
-    take, 0 for no limit.
+    ``load`` must be picklable; each process calls it to get the training. ``limit`` is the time limit of one run in
+    seconds, 0 for no limit.
     """
     try:
         with RankedRuns(load, promise, ranks, limit) as runs:
@@ -47,7 +47,7 @@ def training_tests_on_ranks(
 
 
 class RankedRuns:
-    """Processes that run a training together, again and again; its updates are those of rank 0."""
+    """Processes that run a training together, repeatedly; the updates are those of rank 0."""
 
     def __init__(self, load: Load, promise: Promise, ranks: int, limit: float) -> None:
         self._ranks = ranks
@@ -112,7 +112,7 @@ class RankedRuns:
         return answers[0]
 
     def _answers(self, limit: float | None) -> list[Any]:
-        """Return what each rank answers; a rank that raises, ends or does not answer in time ends the tests."""
+        """Return the answer of each rank; raise if a rank raises, ends or does not answer in time."""
         answers: dict[int, Any] = {}
         since = time.monotonic()
         while len(answers) < self._ranks:
@@ -147,13 +147,13 @@ class RankedRuns:
         return ForeignError(f"{NAME} on rank {rank}", how)
 
     def _cause(self, rank: int, error: ForeignError) -> ForeignError:
-        """Return the error of a rank, or that another one ended: then this rank has only lost its connection."""
+        """Return the error of ``rank`` or, if another rank has ended and thus caused it, the error that it ended."""
         other_ranks = {process.sentinel: number for number, process in enumerate(self._processes) if number != rank}
         ended = wait([*other_ranks], GRACE) if self._processes[rank].is_alive() else []
         return self._ended(min(other_ranks[sentinel] for sentinel in ended)) if ended else error
 
     def agreement_test(self) -> ConformanceTest:
-        """Whether all ranks released the same updates."""
+        """Test whether all ranks release the same updates."""
         relative = self._difference / self._promise.deviation
         finding = f"updates of {self._ranks} ranks differ by at most {relative:.3g} promised deviations"
         if self._counts:
@@ -163,7 +163,7 @@ class RankedRuns:
 
 
 def _serve(pipe: Connection, rank: int, ranks: int, store: str, load: bytes, promise: Promise) -> None:
-    """Join the group, load the training, and answer requests until the other end is closed."""
+    """Join the group, load the training, and answer requests until the parent closes the pipe."""
     own_group()
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR=HOST)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")

@@ -1,6 +1,6 @@
-"""All tests of a training: its updates on data sets that the kit chooses.
+"""Run all conformance tests of a training: they examine its updates on data sets that they choose.
 
-The tests of noise are on whole runs whose gradients are 0, and one is on batches at the ends of epochs.
+Noise is tested on whole runs whose gradients are 0. One test examines the batches at the ends of epochs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from dpverify.conform.training.runs import CODE, CountedRuns, LocalRuns, RunPool
 from dpverify.conform.training.sizes import largest_size, size_tests, steps_test
 from dpverify.foreign import originals_watched
 
-NOISE_DIGITS = 4  # after the point, of noise that is compared: differences of weights are rounded
-NOISE_PARTS = 6  # kinds of tests that share the level
+NOISE_DIGITS = 4  # decimals in which noise is compared, because differences of weights are rounded
+NOISE_PARTS = 6  # number of tests that share the level
 
 
 def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
-    """Test the noise of all steps, in each coordinate and step; ``alpha`` for all tests together."""
+    """Test the noise of all coordinates and steps at total level ``alpha``."""
     steps = min(pool.fewest_steps, promise.steps)
     noise = pool.noise(steps)
     x = noise / promise.deviation
@@ -48,13 +48,13 @@ def noise_tests(pool: RunPool, promise: Promise, alpha: float) -> Iterator[Confo
     yield mean
     because = MEAN if scale.because or scale.passed else SCALE
     centred = x - x.mean(axis=0)
-    plain_noise = centred / (centred.std() or 1.0)  # what still fails now has another cause
+    plain_noise = centred / (centred.std() or 1.0)  # tests that still fail have another cause
     for result, plain in zip(law_tests(x, promise, part), law_tests(plain_noise, promise, part), strict=True):
         yield replace(result, because=because if plain.passed else "")
 
 
 def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
-    """Whether an update comes back in another step or run, or some number never has noise."""
+    """Test that no update recurs in another step or run, and that every number has noise."""
     updates = rounded.reshape(-1, rounded.shape[2])
     is_repeated = len(updates) - len(np.unique(updates, axis=0)) > chance_repeats(len(updates))
     silent_numbers = np.flatnonzero(~noise.any(axis=(0, 1))) + 1
@@ -73,12 +73,12 @@ def _fresh_test(noise: Any, rounded: Any) -> ConformanceTest:
 
 
 def has_last_batch(promise: Promise) -> bool:
-    """Return whether epochs end with a smaller batch."""
+    """Test whether epochs end with a smaller batch."""
     return promise.sampling == "epochs" and promise.examples % promise.batch > 0
 
 
 def last_batch_test(pool: RunPool, promise: Promise) -> ConformanceTest:
-    """Whether each epoch ends with a batch of what is left."""
+    """Test whether each epoch ends with a batch of the remaining records."""
     left = promise.examples % promise.batch
     epoch = -(-promise.examples // promise.batch)
     sizes = pool.members(promise.steps).sum(axis=2)
@@ -94,9 +94,9 @@ def last_batch_test(pool: RunPool, promise: Promise) -> ConformanceTest:
 
 RUNS = 200  # pairs of runs whose batches and noise are tested
 LEAST_RUNS = 50
-MOST_EXAMPLES = 2000  # each has a coordinate of its own
+MOST_EXAMPLES = 2000  # each example has its own coordinate
 MOST_RANKS = 4
-PARTS = 3  # kinds of tests that share the level
+PARTS = 3  # number of kinds of tests that share the level
 
 
 def conformance_of_training(
@@ -109,39 +109,39 @@ def conformance_of_training(
     ranks: int = 1,
     timeout: float = 0.0,
 ) -> Conformance:
-    """Test whether a whole training does what its accounting assumes.
+    """Test whether a whole training keeps the assumptions of its accounting.
 
-    The kit chooses data sets and models, runs the training many times, and looks at its updates only. With the same
-    seed, two data sets of one size have the same batches and the same noise. The difference of the two runs then shows
-    which records each batch has and what each of them contributes.
+    The tests choose data sets and models, run the training many times, and examine only its updates. With the same
+    seed, two data sets of the same size have the same batches and the same noise. The difference of the two runs then
+    shows which records each batch has and how much each record contributes.
 
     Parameters
     ----------
     make : callable
         ``make(dataset, seed)`` builds model, loader, engine and optimizer for a :class:`TrainingData`, and returns an
         iterator of the released updates, one per step. An update is the noisy gradient, or the change of the weights
-        at the learning rate 1 without momentum (the sign does not matter): an array, a tensor, or a list of them, with
-        at least one number per weight, weights first and in the order of the model's parameters. All that is released
-        belongs to it, such as running statistics. All randomness must come from ``seed``; the global generators of
-        Python, numpy and PyTorch are seeded with it before the call.
+        at learning rate 1 without momentum; its sign does not matter. It is an array, a tensor, or a list of them, with
+        one number per weight in the order of the model's parameters. Any other released numbers, such as running
+        statistics, must follow the weights. All randomness must come from ``seed``; the global generators of Python,
+        numpy and PyTorch are seeded with it before the call.
     promise : Promise
-        What the accounting assumes. ``steps`` is the number of updates, ``examples`` and ``batch`` are the size of the
-        data set and of a batch; the kit chooses the dimension. With Poisson sampling and ``"add-remove"`` neighbours,
-        the training is also run with other numbers of records.
+        Assumptions of the accounting. ``steps`` is the number of updates; ``examples`` and ``batch`` are the sizes of
+        the data set and of a batch. The tests choose the dimension. With Poisson sampling and ``"add-remove"``
+        neighbours, the training is also run with other numbers of records.
     seed : int
-        At least 0; the same seed draws the same numbers.
+        Seed of all random draws, at least 0.
     alpha : float
         Upper bound on the probability that a correct training fails any test, above 0 and below 1.
     count : int
-        Pairs of runs whose batches and noise are tested, at least 50. More of them detect smaller faults.
+        Pairs of runs whose batches and noise are tested, at least 50. More pairs detect smaller faults.
     ranks : int
-        Processes that train together, 1 to 4. With more than 1, each of them is in a process group of
-        ``torch.distributed`` (gloo, CPU) before ``make`` is called, all get the same data set and the same seed, and
-        all must yield the same updates. The training must be picklable.
+        Number of processes that train together, 1 to 4. If it is above 1, each process joins a ``torch.distributed``
+        process group (gloo, CPU) before ``make`` is called. All processes get the same data set and the same seed, and
+        must yield the same updates. The training must be picklable.
     timeout : float
-        Seconds that one call of the training may take, to build it or to compute an update, or, on ranks, that one
-        run may take. By default 0: it runs without a limit, in this process if there are no ranks. Otherwise it runs in
-        a process of its own, and must be picklable.
+        Time limit in seconds for one call of the training (to build it or to compute an update) or, on ranks, for one
+        run. By default 0: there is no limit, and a training without ranks runs in this process. Otherwise it runs in a
+        separate process and must be picklable.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def conformance_of_training(
     Raises
     ------
     ValueError
-        If an argument is outside of its range, if the promise has ``covariance``, ``memory``, ``adaptive_clip``,
+        If an argument is out of range, if the promise has ``covariance``, ``memory``, ``adaptive_clip``,
         ``clip_schedule``, a ``statistic`` or a type of 16 bits, or if the training must be pickled and cannot be.
 
     Examples
@@ -191,7 +191,7 @@ def all_training_tests(
     alpha: float,
     count: int = RUNS,
 ) -> Iterator[ConformanceTest]:
-    """Yield all tests of a training in this process, or on ranks, each of which calls ``load`` to get it."""
+    """Yield all tests of a training, in this process or on ranks, which call ``load`` to get the training."""
     if ranks == 1:
         return training_tests(LocalRuns(make, promise), promise, seed, alpha, count)
     from dpverify.conform.training.ranks import training_tests_on_ranks
@@ -209,7 +209,7 @@ def _tests_apart(data: bytes, seed: int, alpha: float, count: int) -> Iterator[C
 
 
 def check_training_options(promise: Promise, seed: int, alpha: float, count: int, ranks: int) -> None:
-    """Refuse options that are outside of their ranges, and promises that trainings are not tested for."""
+    """Raise ValueError for options out of range and for promises that trainings cannot be tested for."""
     check_options(seed, alpha, 0)
     if count < LEAST_RUNS:
         raise ValueError(f"count must be at least {LEAST_RUNS}, got count={count}.")
@@ -229,7 +229,7 @@ def check_training_options(promise: Promise, seed: int, alpha: float, count: int
 def training_tests(
     runs: Runs, promise: Promise, seed: int, alpha: float, count: int = RUNS
 ) -> Iterator[ConformanceTest]:
-    """Yield all tests in turn, ``alpha`` for all together."""
+    """Yield all tests in turn, at total level ``alpha``."""
     counted = CountedRuns(runs)
     with originals_watched():
         yield from judged("this training", _tests(counted, promise, seed, alpha, count))
@@ -267,7 +267,7 @@ def _tests(runs: Runs, promise: Promise, seed: int, alpha: float, count: int) ->
 
 
 def _generator_test(runs: Runs, promise: Promise, dimension: int, seed: int) -> ConformanceTest:
-    """Whether two runs with the same seed and data are the same: all other tests compare such runs."""
+    """Test whether two runs with the same seed and data are equal; most other tests compare such runs."""
     data = data_with(np.eye(promise.examples, dimension) * CODE * promise.clip)
     first = runs.updates(data, seed_of(seed, 0))
     second = runs.updates(data, seed_of(seed, 0))

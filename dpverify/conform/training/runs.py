@@ -1,6 +1,6 @@
-"""Runs of a training: guarded, seeded, with updates of one form, and pools of runs whose batches are known.
+"""Run a training with given seeds, check its updates, and decode the batches of pools of runs.
 
-In a pool each record has a coordinate of its own, and noise cancels between two runs.
+In a pool, each record has its own coordinate, and noise cancels in the difference of two runs.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ SEEDS = 2**31 - 1
 
 
 class Runs(Protocol):
-    """Where a training runs: in this process, or on several ranks."""
+    """Interface for running a training in this process or on several ranks."""
 
     def updates(self, data: TrainingData, seed: int) -> Any:
-        """Return the updates of a run, of shape (step, number)."""
+        """Return the updates of a run; axes: step, number."""
 
 
 class LocalRuns:
-    """Runs a training in this process."""
+    """Run a training in this process."""
 
     def __init__(self, make: Training, promise: Promise) -> None:
         self._make = make
-        self._most = promise.steps + 1  # the number of updates may be wrong, and there may be no end of them
+        self._most = promise.steps + 1  # detects a wrong number of updates, even an infinite one
 
     def updates(self, data: TrainingData, seed: int) -> Any:
-        """Return the updates of a run, up to one more than promised."""
+        """Return the updates of a run, at most one more than promised."""
         loaded = TORCH in sys.modules
         updates = self._run(data, seed)
-        if TORCH in sys.modules and not loaded:  # the training has imported it, and its generator had no seed yet
+        if TORCH in sys.modules and not loaded:  # the training imported torch, whose generator was not seeded
             updates = self._run(data, seed)
         return updates
 
@@ -65,7 +65,7 @@ class LocalRuns:
 
 
 class CountedRuns:
-    """Passes runs on, and counts updates that are not finite."""
+    """Wrap runs and count updates that are not finite."""
 
     def __init__(self, runs: Runs) -> None:
         self._runs = runs
@@ -74,7 +74,7 @@ class CountedRuns:
         self.first = ""
 
     def updates(self, data: TrainingData, seed: int) -> Any:
-        """Return the updates of a run; numbers that are not finite are 0."""
+        """Return the updates of a run, with 0 in place of numbers that are not finite."""
         updates = self._runs.updates(data, seed)
         bad = ~np.isfinite(updates)
         self.count += len(updates)
@@ -86,19 +86,19 @@ class CountedRuns:
 
 
 class Pair(NamedTuple):
-    """Updates of two runs with the same seed, as far as both go, and their difference: the noise cancels."""
+    """Updates of two runs with the same seed, cut to equal length; the noise cancels in their difference."""
 
     first: Any
     second: Any
 
     @property
     def difference(self) -> Any:
-        """Contributions of the first data set, less those of the second one."""
+        """Contributions of the first data set minus those of the second one."""
         return self.first - self.second
 
 
 def pair_of_runs(runs: Runs, first: TrainingData, second: TrainingData, seed: int) -> Pair:
-    """Run the training on two data sets with the same seed."""
+    """Run the training on two data sets with the same seed and return both runs."""
     left = runs.updates(first, seed)
     right = runs.updates(second, seed)
     steps = min(len(left), len(right))
@@ -106,7 +106,7 @@ def pair_of_runs(runs: Runs, first: TrainingData, second: TrainingData, seed: in
 
 
 def flat(update: Any) -> Any:
-    """Return an update, or a list of its parts, as one row of float64: a copy."""
+    """Return a copy of an update, or of a list of its parts, as one float64 row."""
     if isinstance(update, (list, tuple)):
         parts = [flat(part) for part in update]
         return np.concatenate(parts) if parts else np.zeros(0)
@@ -114,7 +114,7 @@ def flat(update: Any) -> Any:
 
 
 def checked(rows: list[Any], data: TrainingData) -> Any:
-    """Return updates as one array, or refuse them."""
+    """Return updates as one array; raise ForeignError if they have too few or different numbers of entries."""
     least = data.dimension
     if not rows:
         return np.zeros((0, least))
@@ -126,26 +126,26 @@ def checked(rows: list[Any], data: TrainingData) -> Any:
 
 
 def seed_of(seed: int, *place: int) -> int:
-    """Return the seed of a run."""
+    """Return a seed derived from ``seed`` and ``place``."""
     return int(np.random.default_rng([seed, *place]).integers(SEEDS))
 
 
-CODE = 0.5  # length of the gradient that tells which records a batch has, in clip lengths: it is not clipped
-LEAST_SHARE = 0.05  # of the promised contribution, from which on a record counts as one of the batch
+CODE = 0.5  # norm, in clip lengths, of the unclipped gradients that identify the records of a batch
+LEAST_SHARE = 0.05  # a record with more than this fraction of the promised contribution counts as in the batch
 
 
 @dataclass(frozen=True)
 class DecodedRun:
-    """A run: its seed, its noise, and what each record contributes to each update."""
+    """A run: its seed, its noise, and the contribution of each record to each update."""
 
     seed: int
-    noise: Any  # (step, number): updates where all gradients are 0
-    shares: Any  # (step, record), in units of the promised contribution
-    steps: int  # number of updates, perhaps one more than promised
+    noise: Any  # axes: step, number; updates if all gradients are 0
+    shares: Any  # axes: step, record; in units of the promised contribution
+    steps: int  # number of updates, at most one more than promised
 
     @property
     def members(self) -> Any:
-        """Which records a batch has, as truth values of shape (step, record)."""
+        """Mask of the records in each batch; axes: step, record."""
         return self.shares > LEAST_SHARE
 
 
@@ -158,29 +158,29 @@ class RunPool:
 
     @property
     def fewest_steps(self) -> int:
-        """Updates that each run has."""
+        """Smallest number of updates of a run."""
         return min(run.steps for run in self.runs)
 
     @property
     def step_counts(self) -> list[int]:
-        """The numbers of updates that occur."""
+        """Sorted distinct numbers of updates of the runs."""
         return sorted({run.steps for run in self.runs})
 
     @property
     def shares(self) -> Any:
-        """What records contribute where they are in a batch, in units of the promised contribution."""
+        """Contributions of all records in batches, in units of the promised contribution."""
         return np.concatenate([run.shares[run.members] for run in self.runs])
 
     def members(self, steps: int) -> Any:
-        """Which records are in the batches of the first steps: (run, step, record)."""
+        """Return masks of the records in the batches of the first steps; axes: run, step, record."""
         return np.array([run.members[:steps] for run in self.runs])
 
     def noise(self, steps: int) -> Any:
-        """Return the noise of the first steps: (run, step, number)."""
+        """Return the noise of the first steps; axes: run, step, number."""
         return np.array([run.noise[:steps] for run in self.runs])
 
     def batches(self) -> Any:
-        """Return a function that hands out the batches of one run after the other, as the sampling tests need it."""
+        """Return a function for the sampling tests that returns the batches of the next run at each call."""
         order = iter([*self.runs, *self.runs])
 
         def batches(examples: int, steps: int, rng: np.random.Generator) -> Iterable[Any]:
@@ -194,7 +194,7 @@ class RunPool:
 def decoded_runs(
     runs: Runs, promise: Promise, records: int, dimension: int, seeds: Iterable[int], model: Model = "linear"
 ) -> Iterator[DecodedRun]:
-    """Run the training with each seed, once with gradients of 0 and once with gradients that tell the batches."""
+    """Run the training with each seed twice: with gradients of 0, and with gradients that identify the batches."""
     code = np.eye(records, dimension) * CODE * promise.clip
     unit = CODE * promise.clip / promise.divisor
     coded = data_with(code, model)
@@ -206,6 +206,6 @@ def decoded_runs(
 
 
 def pool_of(runs: Runs, promise: Promise, records: int, dimension: int, seed: int, count: int) -> RunPool:
-    """Return so many decoded runs on data sets of this size."""
+    """Return ``count`` decoded runs on data sets of this size."""
     seeds = [seed_of(seed, records, run) for run in range(count)]
     return RunPool(records, list(decoded_runs(runs, promise, records, dimension, seeds)))

@@ -1,4 +1,4 @@
-"""Data sets of several sizes, built separately: what a training releases about the number of records."""
+"""Test what a training reveals about the number of records, with data sets of several sizes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest
 from dpverify.conform.training.runs import RunPool, Runs, pool_of
 
-NEAR_RUNS = 2  # of each size near the promised one: steps and divisor are exact
-FEW_BATCH = 1  # expected size of a batch of the smallest data set: many batches are empty
-ROUNDING = 1e-4  # relative, as in the sensitivity tests
+NEAR_RUNS = 2  # runs of each size near the promised one; few suffice, since steps and divisor are exact
+FEW_BATCH = 1  # expected batch size of the smallest data set, so that many batches are empty
+ROUNDING = 1e-4  # relative tolerance, as in the sensitivity tests
 PUBLIC = "with these neighbours the number of records is public"
 
 
 def record_sizes(promise: Promise) -> list[int]:
-    """Return the sizes near the promised one: its neighbours, and those of a multiple of the batch size."""
+    """Return sizes near the promised one and near a multiple of the batch size."""
     multiple = max(1, round(promise.examples / promise.batch)) * promise.batch
     sizes = {size + change for size in (promise.examples, multiple) for change in (-1, 0, 1)}
     return sorted(size for size in sizes if size >= 2)
@@ -41,14 +41,14 @@ def largest_size(promise: Promise) -> int:
 
 
 def is_size_secret(promise: Promise) -> bool:
-    """Return whether one record more or less is a neighbouring data set."""
+    """Test whether data sets that differ in size by one record are neighbours."""
     return promise.neighbours == "add-remove" and promise.sampling == "poisson"
 
 
 def size_tests(
     runs: Runs, promise: Promise, pool: RunPool, dimension: int, alpha: float, seed: int
 ) -> Iterator[ConformanceTest]:
-    """Compare steps, divisor, rate and noise of data sets of several sizes; ``alpha`` for all tests together."""
+    """Compare steps, divisor, rate and noise of data sets of several sizes at total level ``alpha``."""
     if not is_size_secret(promise):
         neighbour_pool = pool_of(runs, promise, promise.examples - 1, dimension, seed, NEAR_RUNS)
         finding = f"{_facts(pool, promise)}; {_facts(neighbour_pool, promise)}; {PUBLIC}"
@@ -74,7 +74,7 @@ def size_tests(
 
 
 def divisor_of(pool: RunPool, promise: Promise) -> float:
-    """Return what a sum of gradients is divided by."""
+    """Return the divisor of the sum of gradients, measured from the contributions."""
     shares = pool.shares
     return promise.divisor / float(np.median(shares)) if len(shares) else math.inf
 
@@ -95,14 +95,14 @@ def _steps_test(pools: Sequence[RunPool], promise: Promise) -> ConformanceTest:
 
 
 def steps_test(pool: RunPool, promise: Promise) -> ConformanceTest:
-    """Whether there are as many updates as promised."""
+    """Test whether all runs have the promised number of updates."""
     right = pool.step_counts == [promise.steps]
     finding = _counts(pool, promise) if right else f"{_counts(pool, promise)}; {promise.steps} are promised"
     return ConformanceTest("number of steps", right, finding, "a number of updates that is not the promised one")
 
 
 def _counts(pool: RunPool, promise: Promise) -> str:
-    """Write how many updates there are; runs end after one more than promised."""
+    """Return a text about the numbers of updates; runs are cut after one more than promised."""
     counts = [f"over {promise.steps}" if count > promise.steps else str(count) for count in pool.step_counts]
     return " or ".join(counts) + " updates"
 
@@ -132,14 +132,14 @@ def _rate_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest
     high = int(binom.isf(alpha / 2, members.size, rate))
     finding = f"a record is in {drawn / members.size:.5f} of the batches; {rate:.5f} promised"
     finding += f", {low / members.size:.5f} to {high / members.size:.5f} allowed"
-    least = (high - low) / members.size / rate  # twice the distance that is allowed
+    least = (high - low) / members.size / rate  # width of the allowed interval
     sees = f"a rate that is {min(least, 1.0):.1%} wrong, with probability 99%"
     name = f"number of records and rate, {pool.records} records"
     return ConformanceTest(name, low <= drawn <= high, finding, sees, alpha)
 
 
 def _empty_test(pool: RunPool, promise: Promise, alpha: float) -> ConformanceTest:
-    """Whether as many batches are empty as promised, and whether their updates have the promised noise."""
+    """Test whether as many batches are empty as promised, and whether their updates have the promised noise."""
     name = "empty batches"
     steps = pool.fewest_steps
     empty = ~pool.members(steps).any(axis=2)

@@ -1,4 +1,4 @@
-"""The kit's models as networks of PyTorch, made of ordinary layers that hooks and ghost clipping support."""
+"""The test models as PyTorch networks of standard layers, which hooks and ghost clipping support."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ torch = load_torch()
 
 
 class TwoLayers(torch.nn.Module):  # type: ignore[misc, name-defined]  # torch is loaded by name, without its types
-    """The loss is the sum of the outputs of two linear layers, each on a part of the record."""
+    """Network whose loss is the sum of the outputs of two linear layers on the two parts of a record."""
 
     def __init__(self, layers: tuple[int, ...], dtype: Any) -> None:
         super().__init__()
@@ -29,7 +29,7 @@ class TwoLayers(torch.nn.Module):  # type: ignore[misc, name-defined]  # torch i
 
 
 class SignedPositions(torch.nn.Module):  # type: ignore[misc, name-defined]
-    """The loss is the output of a layer at the first position, less its output at the second one."""
+    """Network whose loss is the output of a layer at the first position minus its output at the second one."""
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
