@@ -80,7 +80,7 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         return epsilon_for(self.unit_noise(settings, size), settings.sigma, delta)
 
     def epsilon_bounds(self, settings: NsgdT, size: ProblemSize, delta: float) -> Bounds:
-        """Return bounds on epsilon. For Algorithm 2, the lower bound assumes the attained sensitivity of each node."""
+        """Return bounds on epsilon. For Algorithm 2, the lower bound takes each node at its largest effect."""
         from dpverify.papers.tran2022.accounting.noise import noise_bounds
 
         return noise_bounds(self.unit_noise(settings, size), settings.sigma, delta)
