@@ -70,7 +70,7 @@ class Scale:
 
 
 def largest_sigma(noise: Inside, dimension: int) -> float:
-    """Return the largest sigma for noise made inside. With more, rounding could move the integers as much as the data."""
+    """Return the largest sigma for noise made inside; with more, rounding could move integers as much as the data."""
     return DEVIATIONS[noise] / (2.0 * math.sqrt(dimension)) * (1.0 - 1e-12)
 
 
