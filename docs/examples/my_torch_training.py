@@ -13,7 +13,7 @@ PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=STEPS, examples=E
 def make(dataset, seed):
     """Yield the change of the weights in each step of DP-SGD on Poisson samples, with noise from rank 0."""
     rank, ranks = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
-    model = dataset.torch_model(torch.float64)  # your model: dpverify asks for a linear model, a sequence and a convolution
+    model = dataset.torch_model(torch.float64)  # your model; the tests use a linear model, a sequence and a convolution
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     (inputs,) = dataset.torch_data(torch.float64).tensors
     own = inputs[rank::ranks]
