@@ -102,7 +102,7 @@ class Algorithm(ABC, Generic[SettingsT]):
         return "sigma" in options(self.settings)
 
     def is_noisy(self, settings: SettingsT) -> bool:
-        """Whether a run with these settings adds noise."""
+        """Test whether a run with these settings adds noise."""
         return settings.sigma > 0.0
 
     def take(self, request: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,11 +40,11 @@ class Problem(Protocol):
         ...
 
     def loss(self, w: Vector) -> float:
-        """Empirical risk F at ``w``, shape (d,)."""
+        """Return the empirical risk F at ``w``, shape (d,)."""
         ...
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         ...
 
 

@@ -52,7 +52,7 @@ class SampledRun(LongRun):
 
     @abstractmethod
     def _walk(self, first: int, last: int) -> None:
-        """Do the steps from w^first to w^last, or raise."""
+        """Do the steps from w^first to w^last, or raise an ArgumentError."""
 
     def _moved(self, t: int) -> None:
         """Record that w^t was reached, and store it if iterates are kept."""

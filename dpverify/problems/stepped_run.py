@@ -118,7 +118,7 @@ class LongRun(ABC):
 
     @abstractmethod
     def _steps(self, first: int, last: int) -> None:
-        """Do the steps ``first <= t <= last``, or raise."""
+        """Do the steps ``first <= t <= last``, or raise an ArgumentError."""
 
 
 class SteppedRun(LongRun):
@@ -169,7 +169,7 @@ class FunctionRun(SteppedRun):
 
     @abstractmethod
     def _step(self, t: int, n: int) -> None:
-        """Do step t on example n, or raise."""
+        """Do step t on example n, or raise an ArgumentError."""
 
 
 def not_finite(gradients: Matrix, example: int, step: int) -> check.ArgumentError:

@@ -105,7 +105,7 @@ def load_parameters(network: Any, w: Vector) -> Any:
 
 
 def _cnn2(shape: tuple[int, int, int], classes: int) -> Any:
-    """Two 3 by 3 convolutions with ELU and pooling, and a linear layer: 9050 parameters for digits of 8 by 8 pixels."""
+    """Return two 3 by 3 convolutions with ELU and pooling, and a linear layer; 9050 parameters for 8 by 8 digits."""
     deep = 48 * (shape[1] // 4) * (shape[2] // 4)
     pool = nn.AvgPool2d(2)
     first = UnfoldedConvolution(shape[0], 16, 3, padding=1), nn.ELU(), pool
@@ -124,14 +124,14 @@ def _resnet20(norm: Callable[[int], Any]) -> Callable[[tuple[int, int, int], int
 
 
 def _cnn4(shape: tuple[int, int, int], classes: int) -> Any:
-    """The network of Table 5, for images of 28 by 28 pixels."""
+    """Return the network of Table 5, for images of 28 by 28 pixels."""
     first = UnfoldedConvolution(shape[0], 16, 8, 2, 3), nn.ReLU(), nn.MaxPool2d(2, 1)
     second = UnfoldedConvolution(16, 32, 4, 2), nn.ReLU(), nn.MaxPool2d(2, 1)
     return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, classes))
 
 
 def _cnn5(shape: tuple[int, int, int], classes: int) -> Any:
-    """The network of Table 6, for images of 32 by 32 pixels."""
+    """Return the network of Table 6, for images of 32 by 32 pixels."""
     first = UnfoldedConvolution(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2)
     second = UnfoldedConvolution(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
     return nn.Sequential(*first, *second, nn.Flatten(), *_linear(400, 120, 84, classes))
