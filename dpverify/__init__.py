@@ -1,6 +1,6 @@
 """Executable checks of papers on differentially private optimization.
 
-Public names are loaded when they are first used, so that ``import dpverify`` costs next to nothing.
+Public names are loaded on first use, so ``import dpverify`` is fast.
 
 Examples
 --------

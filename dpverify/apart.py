@@ -1,7 +1,7 @@
-"""Code that is not ours in a process of its own: the code may end it, and it is ended where the code does not return.
+"""Run foreign code in a separate process, which the code may end, and which is ended if the code does not return.
 
-Whatever the code does to its process, such as closing stdout or deleting the working directory, stays there.
-Processes that it starts end with its own, unless they leave its group.
+Whatever the code does to its process, such as closing stdout, does not affect the parent process. Processes that the
+code starts end with its process, unless they leave its process group.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from dpverify.processes import (
 P = ParamSpec("P")
 T = TypeVar("T")
 
-POLL = 0.05  # seconds between two looks at a child
-GRACE = 2.0  # seconds that a child has to end once it has closed its connection
-PATIENCE = 5.0  # seconds that foreign code has to return after Ctrl-C
+POLL = 0.05  # seconds between two checks of a child
+GRACE = 2.0  # seconds within which a child must end after it closed its connection
+PATIENCE = 5.0  # seconds within which foreign code must return after Ctrl-C
 
 
 def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-    """Run a generator that calls foreign code in a process of its own, and yield what it yields or tells.
+    """Run a generator that calls foreign code in a separate process; yield the values that it yields or sends.
 
-    Foreign code may then end its process, or hang in C: either becomes a `ForeignError`. The first Ctrl-C is handed on
-    to the process, which may answer with what it has; the second one ends it. Neither interrupts what the caller does
-    with the values.
+    If foreign code ends its process or hangs in C, a `ForeignError` is raised. The first Ctrl-C is forwarded to the
+    process, which may still return results. The second Ctrl-C ends the process. Neither interrupts the caller while it
+    handles a value.
 
     ``limit``: seconds that one call of foreign code may take; 0 runs the generator in this process, without a limit.
     """
@@ -83,13 +83,13 @@ def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, *
 
 
 def check_timeout(timeout: float) -> None:
-    """Refuse a limit that is not a number of seconds."""
+    """Raise a ValueError if a timeout is not a finite number of at least 0 seconds."""
     if not 0.0 <= timeout < math.inf:
         raise ValueError(f"timeout must be at least 0 and finite, got timeout={timeout}.")
 
 
 def packed(what: str, value: object) -> bytes:
-    """Pickle foreign values for a process of their own; ``ValueError`` where they cannot be."""
+    """Return foreign values as a pickle for another process; raise a ValueError if they cannot be pickled."""
     try:
         with foreign_code(f"pickling of the {what}"):
             return pickle.dumps(value)
@@ -99,52 +99,52 @@ def packed(what: str, value: object) -> bytes:
 
 
 def unpacked(what: str, data: bytes) -> Any:
-    """Read what `packed` has written."""
+    """Return the values from the result of `packed`."""
     with foreign_code(f"import of the {what}"):
         return pickle.loads(data)
 
 
 class _Calls:
-    """What the parent sees of the calls of foreign code in a child."""
+    """The calls of foreign code in a child process, as seen by the parent."""
 
     def __init__(self, marks: Any, label: Any) -> None:
         self._marks = marks
         self._label = label
         self._seen = 0
         self._since = time.monotonic()
-        self.started = False  # whether the child has said or called anything
+        self.started = False  # whether the child has sent or called anything
 
     @property
     def name(self) -> str:
-        """The last code that was called."""
+        """Name of the foreign code that was called last."""
         return self._label.value.decode("utf-8", "replace") or "foreign code"
 
     @property
     def is_running(self) -> bool:
-        """Whether a call of foreign code has begun and not ended."""
+        """Whether a call of foreign code is running."""
         return bool(self._marks.value % 2)
 
     def answered(self) -> None:
-        """Take that the child has sent something."""
+        """Record that the child has sent a message."""
         self.started = True
         self._since = time.monotonic()
 
     def overdue(self, limit: float) -> bool:
-        """Whether the current call of foreign code has taken longer than so many seconds."""
+        """Test whether the current call of foreign code has taken longer than ``limit`` seconds."""
         marks = self._marks.value
         self.started = self.started or marks > 0
         if not self.started:
             if time.monotonic() - self._since > START_SECONDS:
                 raise ProcessStartError(f"a child process did not start within {START_SECONDS:g} s")
             return False
-        if marks != self._seen or marks % 2 == 0:  # no call of foreign code, or another one
+        if marks != self._seen or marks % 2 == 0:  # no call is running, or a new call
             self._seen = marks
             self._since = time.monotonic()
         return time.monotonic() - self._since > limit
 
 
 def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: InterruptCounter) -> Iterator[Any]:
-    """Yield what a child sends until it is done."""
+    """Yield the values that a child sends until it is done."""
     interrupted = False
     while True:
         if interrupts.count and not interrupted:
@@ -154,7 +154,7 @@ def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: I
         try:
             message = reader.recv() if reader.poll(POLL) else None
             if message is None and not child.is_alive() and not reader.poll(0):
-                raise EOFError  # a process that foreign code has started holds the pipe open
+                raise EOFError  # a process started by foreign code may keep the pipe open
         except EOFError:
             raise _ended(child, calls) from None
         if message is None:
@@ -175,7 +175,7 @@ def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: I
 
 
 def _ended(child: Any, calls: _Calls) -> Exception:
-    """Say how a child ended that was not done."""
+    """Return the error for a child that ended before it was done."""
     calls.overdue(0.0)
     child.join(GRACE)
     code = child.exitcode
@@ -187,20 +187,20 @@ def _ended(child: Any, calls: _Calls) -> Exception:
     return ForeignError(calls.name, f"ended its process {how}")
 
 
-_writer: Any = None  # of this process, if it runs apart
+_writer: Any = None  # connection to the parent, if this process is a child
 
 
 def tell(value: object) -> None:
-    """Send a value to the process that runs this one apart, whole also where Ctrl-C comes meanwhile."""
+    """Send a value to the parent process. Ctrl-C does not interrupt the message."""
     end_copies()
     with interrupts_held():
         _writer.send(("value", value))
 
 
 def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
-    """Run the generator of a file in this process, and send what it yields."""
+    """Run the generator in a file, as a child process, and send the values that it yields."""
     global _writer  # noqa: PLW0603  a process has one
-    own_group()  # Ctrl-C in a terminal reaches the parent alone, which hands it on
+    own_group()  # Ctrl-C in a terminal reaches only the parent, which forwards it
     _writer = writer
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     mark_calls(marks, label)
@@ -219,17 +219,17 @@ def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
     end_copies()
     writer.send(message)
     writer.close()
-    os._exit(0)  # nothing that foreign code leaves behind, such as threads, may delay the end
+    os._exit(0)  # threads that foreign code left running must not delay the end
 
 
 def _explained(error: BaseException) -> BaseException:
-    """Return an exception, or the reason for it if foreign code has replaced functions that judge it."""
+    """Return the exception, or a ForeignError if foreign code caused it outside of its calls."""
     reason = "" if isinstance(error, ForeignError) else foreign_cause(error)
     return ForeignError("foreign code", f"{reason}, and the tests raised {error_text(error)}") if reason else error
 
 
 def _sendable(error: BaseException) -> BaseException:
-    """Return the exception with its traceback as a note, or its text where it cannot be sent."""
+    """Return the exception with its traceback as a note, or a RuntimeError with its text if it cannot be pickled."""
     try:
         error.add_note("".join(traceback.format_exception(error)))
         pickle.loads(pickle.dumps(error))

@@ -1,9 +1,8 @@
-"""Files of a cache: each is there whole or not at all, and carries a digest, so that a damaged file counts as missing.
+"""Files of a cache. A file is either complete or missing, and has a digest, so a damaged file counts as missing.
 
-The name of a file holds the digest of all that its content follows from. A change of any of that leads to another
-name, so what is found never depends on a clock or on the time stamp of a file, and it needs no lock. Time stamps can
-only prevent that an answer is kept: where source files have changed since this process began, the code that it loaded
-may not be the code that it reads.
+The name of a file has the digest of all inputs of its content. If an input changes, the name changes. Results therefore
+do not depend on a clock or on time stamps, and no locks are needed. Time stamps can only prevent that a result is
+stored: if source files have changed since this process began, the loaded code may differ from the files.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from typing import NamedTuple
 from dpverify.lazy import LOADED_AT
 
 SUFFIX = ".kept"
-MOST_FILES = 64  # of one kind: past that, the oldest go
+MOST_FILES = 64  # most files of one kind; the oldest files are removed
 FINE_CLOCK = 20_000_000  # nanoseconds by which the time stamps of a file system may lag behind the clock
-COARSE_CLOCK = 2_000_000_000  # the same where they have no fractions of a second
+COARSE_CLOCK = 2_000_000_000  # the same for time stamps without fractions of a second
 
 
 def default_store() -> Path:
-    """Where blocks are kept by default: the file that DPVERIFY_STORE names, or one in the user's cache folder."""
+    """Return the default file for results: the value of DPVERIFY_STORE, or a file in the user's cache folder."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("DPVERIFY_STORE") or cache / "dpverify" / "evidence.sqlite")
 
 
 def read(file: Path) -> bytes | None:
-    """Read a file that ``write`` wrote; None where there is none, or it is damaged."""
+    """Return the payload of a file written by ``write``, or None if it is missing or damaged."""
     try:
         content = file.read_bytes()
     except OSError:
@@ -43,7 +42,7 @@ def read(file: Path) -> bytes | None:
 
 
 def write(file: Path, payload: bytes) -> None:
-    """Write a file with its digest, whole or not at all."""
+    """Write a file with its digest. The file is renamed at the end, so it is either complete or missing."""
     aside = file.with_name(f"{file.name}.{uuid.uuid4().hex[:16]}.tmp")
     try:
         aside.write_bytes(hashlib.sha256(payload).digest() + payload)
@@ -53,7 +52,7 @@ def write(file: Path, payload: bytes) -> None:
 
 
 def prune(file: Path) -> None:
-    """Remove the oldest files of this kind, ``name.*.suffix``, so that old versions do not pile up."""
+    """Remove the oldest files of this kind, ``name.*.suffix``, so that old versions do not accumulate."""
     base = file.name.rsplit(".", 2)[0]
     files = []
     for cached_file in file.parent.glob(f"{base}.*{file.suffix}"):
@@ -66,7 +65,7 @@ def prune(file: Path) -> None:
 
 
 def digest_of(parts: Iterable[bytes | str]) -> str:
-    """Digest of some texts in their order, 32 hex digits: two lists have the same one only if they are equal."""
+    """Return the digest of a sequence of texts, 32 hex digits; different sequences have different digests."""
     total = hashlib.sha256()
     for part in parts:
         total.update(hashlib.sha256(part.encode() if isinstance(part, str) else part).digest())
@@ -74,22 +73,22 @@ def digest_of(parts: Iterable[bytes | str]) -> str:
 
 
 class Snapshot(NamedTuple):
-    """What some files held when they were read."""
+    """State of some files when they were read."""
 
     digest: str
-    changed_at: int  # time stamp of the latest change of a file or of what is known of it, in nanoseconds
+    changed_at: int  # latest time stamp of a change of a file's content or metadata, in nanoseconds
 
     @property
     def is_older_than_process(self) -> bool:
-        """Whether no file has changed since this process began to load dpverify."""
+        """Whether no file has changed since this process began to import dpverify."""
         lag = FINE_CLOCK if self.changed_at % 1_000_000_000 else COARSE_CLOCK
         return self.changed_at + lag < LOADED_AT
 
 
 def snapshot(places: Iterable[Path]) -> Snapshot:
-    """Read files, and all files in folders, without Python's caches. Links are followed.
+    """Return the state of files, and of all files in folders, except Python's caches. Links are followed.
 
-    What is missing, and what is no regular file, counts as such. Raises OSError where a file cannot be read.
+    Missing files and special files affect the digest too. Raises OSError if a file cannot be read.
     """
     total = hashlib.blake2b(digest_size=16)
     changed_at = 0
@@ -107,7 +106,7 @@ def snapshot(places: Iterable[Path]) -> Snapshot:
 
 
 def _files(place: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files in a folder with their names from there, or the file itself; nothing where it is missing."""
+    """Yield the files in a folder with their relative names, or the file itself; nothing if it is missing."""
     if not place.is_dir():
         if place.exists():
             yield place.name, place
@@ -122,7 +121,7 @@ def _files(place: Path) -> Iterator[tuple[str, Path]]:
         below[:] = sorted(name for name in below if name != "__pycache__")
         for name in sorted(names):
             path = Path(folder, name)
-            if path.exists():  # no broken link
+            if path.exists():  # not a broken link
                 yield path.relative_to(place).as_posix(), path
 
 
@@ -131,14 +130,14 @@ def _refuse(error: OSError) -> None:
 
 
 def recall(kind: str, key: str) -> bytes | None:
-    """Return what was kept of a kind under a key; None where there is nothing, or it cannot be read."""
-    with suppress(OSError, RuntimeError, ValueError):  # also a user without a home folder
+    """Return the payload stored for a kind and a key, or None if it is missing or cannot be read."""
+    with suppress(OSError, RuntimeError, ValueError):  # RuntimeError: the user has no home folder
         return read(_file(kind, key))
     return None
 
 
 def keep(kind: str, key: str, payload: bytes) -> None:
-    """Keep a payload beside the store of evidence; a folder that cannot be written changes nothing."""
+    """Store a payload in a folder beside the evidence store; do nothing if the folder is not writable."""
     with suppress(OSError, RuntimeError, ValueError):
         file = _file(kind, key)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -147,5 +146,5 @@ def keep(kind: str, key: str, payload: bytes) -> None:
 
 
 def _file(kind: str, key: str) -> Path:
-    """A kind has no dot; a key is a digest, or a word where the payload itself names what it follows from."""
+    """Return the file of a kind (without dots) and a key: a digest, or a word if the payload names its inputs."""
     return default_store().with_suffix(".cache") / f"{kind}.{key}{SUFFIX}"

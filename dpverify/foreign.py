@@ -1,9 +1,9 @@
-"""Code that is not ours: every way in which a call of it ends is an error that names it, and long calls can be watched.
+"""Calls of foreign code (code of users and other packages): failures become errors that name the code.
 
-Foreign code may raise anything, SystemExit and KeyboardInterrupt included, end the process, or never return. The first
-becomes a `ForeignError` here. For the others, `dpverify.apart.run_apart` runs it in a process of its own, which
-marks each call of foreign code where the parent can read it. There, what foreign code replaces among the functions that
-judge it is put back and becomes a `ForeignError` as well.
+Foreign code may raise any exception, including SystemExit and KeyboardInterrupt, end the process, or never return.
+Exceptions become a `ForeignError` here. For the other cases, `dpverify.apart.run_apart` runs the code in a separate
+process, which marks each call in memory that the parent reads. That process also restores functions of the tests that
+foreign code has replaced, and raises a `ForeignError`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 
 from dpverify.originals import Originals
 
-LABEL_BYTES = 2000  # of the name of the code that runs, for the parent
-MOST_NAMES = 3  # replaced functions that a message names
+LABEL_BYTES = 2000  # size of the name of the running code, for the parent
+MOST_NAMES = 3  # most replaced functions that a message names
 
 
 class ForeignError(Exception):
-    """Foreign code did not return a value: its name and what it did, in one line."""
+    """Foreign code did not return a value. The message is one line with its name and what it did."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(name, reason)
@@ -37,23 +37,23 @@ class ForeignError(Exception):
 
 
 def message_of(error: BaseException) -> str:
-    """Return the message of an exception in one line; foreign exceptions may fail to give one."""
+    """Return the message of an exception in one line, even if its ``__str__`` raises."""
     try:
         return " ".join(str(error).split())
-    except BaseException as failure:  # whatever the exception's own code raises
+    except BaseException as failure:  # raised by the exception's own code
         if is_interrupt(failure):
             raise
         return f"(its message raised {type(failure).__name__})"
 
 
 def error_text(error: BaseException) -> str:
-    """Write an exception in one line: its type and its message."""
+    """Return the type and the message of an exception in one line."""
     message = message_of(error)
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def located(error: BaseException) -> str:
-    """Write an exception with the line that raised it; a SyntaxError names its own, and an import has none."""
+    """Return the text of an exception with the line that raised it, unless it is a SyntaxError or from an import."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     is_import = "importlib" in place.filename or place.filename == __file__
     line = "" if is_import or isinstance(error, SyntaxError) else f" ({Path(place.filename).name}, line {place.lineno})"
@@ -61,7 +61,7 @@ def located(error: BaseException) -> str:
 
 
 _pressed = threading.Event()  # set by the user's Ctrl-C
-_held = threading.Event()  # set while Ctrl-C waits
+_held = threading.Event()  # set while Ctrl-C is deferred
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -73,7 +73,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Let a recorded Ctrl-C wait until the block is left, so that what the block sends is whole."""
+    """Defer a recorded Ctrl-C to the end of the block, so that it does not interrupt a message that the block sends."""
     before = _pressed.is_set()
     _held.set()
     try:
@@ -86,7 +86,7 @@ def interrupts_held() -> Iterator[None]:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C while the block runs: a short clean-up that has to be whole, after a first Ctrl-C too."""
+    """Ignore Ctrl-C while the block runs, for a short clean-up that must complete."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -98,13 +98,13 @@ def interrupts_ignored() -> Iterator[None]:
 
 
 def raise_lost_interrupt() -> None:
-    """Raise KeyboardInterrupt if the user has pressed Ctrl-C, also where foreign code or Python has swallowed it."""
+    """Raise KeyboardInterrupt if the user has pressed Ctrl-C, even if foreign code or Python has suppressed it."""
     if _pressed.is_set():
         raise KeyboardInterrupt
 
 
 class InterruptCounter:
-    """Count Ctrl-C instead of raising KeyboardInterrupt, up to the second one, which is raised."""
+    """Count presses of Ctrl-C; only the second press raises KeyboardInterrupt."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -127,7 +127,7 @@ class InterruptCounter:
 
 @contextmanager
 def interrupts_recorded(number: int = signal.SIGINT) -> Iterator[None]:
-    """Record Ctrl-C while the block runs, so that a KeyboardInterrupt raised by foreign code can be told from it."""
+    """Record Ctrl-C while the block runs, to distinguish it from a KeyboardInterrupt raised by foreign code."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -140,13 +140,13 @@ def interrupts_recorded(number: int = signal.SIGINT) -> Iterator[None]:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether an exception is the user's Ctrl-C; where interrupts are not recorded, it may be."""
+    """Test whether an exception is the user's Ctrl-C; without recording, any KeyboardInterrupt counts."""
     recorded = any(signal.getsignal(number) is _interrupt for number in (signal.SIGINT, signal.SIGUSR1))
     return isinstance(error, KeyboardInterrupt) and (_pressed.is_set() or not recorded)
 
 
 class foreign_code:  # noqa: N801  a context manager, written like contextlib's
-    """A block that calls foreign code: whatever it raises, but for the user's Ctrl-C, becomes a `ForeignError`."""
+    """Turn all exceptions of a block that calls foreign code, except the user's Ctrl-C, into a `ForeignError`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -168,11 +168,11 @@ class _Watch:
         self.depth = 0
         self.marks: Any = None
         self.label: Any = None
-        self.process = 0  # whose calls are marked
+        self.process = 0  # id of the process whose calls are marked
         self.originals: Originals | None = None
 
     def enter(self, name: str) -> None:
-        """Mark that foreign code begins: the number of marks is odd."""
+        """Mark the begin of a call; the number of marks becomes odd."""
         self.depth += 1
         if self.depth == 1 and self.marks is not None:
             keep_originals()
@@ -180,9 +180,9 @@ class _Watch:
             self.marks.value += 1
 
     def leave(self) -> None:
-        """Mark that foreign code has ended: the number of marks is even."""
+        """Mark the end of a call; the number of marks becomes even."""
         self.depth -= 1
-        if self.depth == 0 and self.marks is not None and os.getpid() == self.process:  # no copy by a fork
+        if self.depth == 0 and self.marks is not None and os.getpid() == self.process:  # not in a forked copy
             self.marks.value += 1
 
 
@@ -190,13 +190,13 @@ _watch = _Watch()
 
 
 def keep_originals() -> None:
-    """Note the functions that judge foreign code until this process ends; their modules must be loaded."""
+    """Save the functions that test foreign code, until this process ends; their modules must be loaded."""
     _watch.originals = _watch.originals or Originals()
 
 
 @contextmanager
 def originals_watched() -> Iterator[None]:
-    """Note the functions that judge foreign code for the block, unless they are noted; their modules must be loaded."""
+    """Save the functions that test foreign code for a block, unless already saved; their modules must be loaded."""
     before = _watch.originals
     _watch.originals = before or Originals()
     try:
@@ -206,7 +206,7 @@ def originals_watched() -> Iterator[None]:
 
 
 def replacements() -> str:
-    """Put back functions that foreign code has replaced since they were noted, and name them; "" if there are none."""
+    """Restore saved functions that foreign code has replaced; return a text that names them, or "" for none."""
     names = [] if _watch.originals is None else _watch.originals.restored()
     if not names:
         return ""
@@ -216,7 +216,7 @@ def replacements() -> str:
 
 
 def foreign_cause(error: BaseException) -> str:
-    """Say what foreign code did if an exception outside of its calls is due to it; "" if that is not known."""
+    """Return how foreign code caused an exception outside of its calls, or "" if it is not known to be the cause."""
     originals = _watch.originals
     if originals is not None and originals.is_raised_elsewhere(error):
         return f"raised {error_text(error)} between its calls"
@@ -224,13 +224,13 @@ def foreign_cause(error: BaseException) -> str:
 
 
 def check_originals(name: str) -> None:
-    """Raise a `ForeignError` if foreign code has replaced functions that judge it."""
+    """Raise a `ForeignError` if foreign code has replaced functions that test it."""
     if reason := replacements():
         raise ForeignError(name, reason)
 
 
 def mark_calls(marks: Any, label: Any) -> None:
-    """Let calls of foreign code in this process leave their marks: a shared counter, and the name of the last one."""
+    """Start marking calls of foreign code in this process: ``marks`` is a shared counter, ``label`` the last name."""
     _watch.marks = marks
     _watch.process = os.getpid()
     _watch.label = label

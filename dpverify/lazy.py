@@ -1,6 +1,6 @@
-"""Names that a package passes on and loads when they are first used; it imports nothing of ours.
+"""Names that a package re-exports and loads on first use. This module imports no other module of dpverify.
 
-It is the first module of ours that a process loads, and so it also takes the time.
+It is the first module of dpverify that a process loads, so it also records the time.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from importlib import import_module
 from time import time_ns
 from typing import Any
 
-LOADED_AT = time_ns()  # of a file that changes later, this process may run what the file held before
+LOADED_AT = time_ns()  # if a file changes later, this process may run its old code
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make a package's ``__getattr__`` and ``__dir__`` (PEP 562).
+    """Return a package's ``__getattr__`` and ``__dir__`` (PEP 562).
 
-    ``homes``: for each module, as its name goes on after that of the package, the names that come from it, separated by
-    blanks; ``name=other`` passes ``other`` on as ``name``.
+    ``homes`` maps the relative name of each module to the names that it exports, separated by blanks. ``name=other``
+    exports ``other`` as ``name``.
     """
     home = {
         name: (f"{package}.{module}", attribute or name)

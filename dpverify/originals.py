@@ -1,4 +1,4 @@
-"""Functions with which foreign code is judged, as they were before it ran: what it replaces is put back and named."""
+"""Functions that test foreign code, saved before it runs. Functions that it replaces are restored and reported."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 PACKAGES = frozenset({"dpverify", "numpy", "scipy", "builtins", "copy", "functools", "itertools", "math", "operator"})
-FREE = frozenset({"print", "open", "input", "__import__", "breakpoint"})  # builtins that tools replace
+FREE = frozenset({"print", "open", "input", "__import__", "breakpoint"})  # replaced by tools
 KINDS = (FunctionType, ModuleType, property, staticmethod, classmethod)
 
 
 class Originals:
-    """What the names of loaded modules and of our classes refer to, and the code of functions.
+    """The values of names in loaded modules and in classes of dpverify, and the code of functions.
 
-    It does not see what is changed through the memory of the process. Nothing here calls a builtin function while it
-    compares, because that may be what was replaced.
+    Changes made directly in the memory of the process are not detected. The comparison calls no builtin function,
+    because foreign code may have replaced it.
     """
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Originals:
                 self._add(value, words)
 
     def is_raised_elsewhere(self, error: BaseException) -> bool:
-        """Return whether code of a package raised an exception that was not loaded yet, such as a signal handler."""
+        """Test whether an exception was raised in a package that was loaded later, such as by a signal handler."""
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         return str(frame.f_globals.get("__name__")).partition(".")[0] not in self._packages
 
     def restored(self) -> list[str]:
-        """Put back what was replaced, and return its names."""
+        """Restore replaced values, and return their names."""
         return [*self._restored()]
 
     def _restored(self) -> Iterator[str]:

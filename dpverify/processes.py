@@ -1,8 +1,8 @@
-"""Processes that leave none behind. Nothing heavy is imported: the command line starts one before all else.
+"""Child processes that end with their parent. This module imports little, because the command line loads it first.
 
-A child is started so that nothing it does can stop its parent. Python starts with -P: a file of the working directory,
-such as multiprocessing.py, is not imported in place of a module. What the parent writes to it at the start fits into a
-pipe, so that a child that never reads blocks nobody; larger arguments go through a file.
+A child cannot block its parent. Python starts with -P, so that a file in the working directory, such as
+multiprocessing.py, does not replace a module. The data that the parent writes at the start fit into a pipe, so a child
+that never reads does not block the parent. Larger arguments go through a file.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ T = TypeVar("T")
 
 
 def usable_cores() -> int:
-    """Count the cores that this process may run on."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-START_SECONDS = 120.0  # that a process may take to start
+START_SECONDS = 120.0  # seconds that a process may take to start
 
 
 class ProcessStartError(RuntimeError):
     """A child process ended or hung before it could do anything."""
 
 
-SAFE_PATH = "PYTHONSAFEPATH"  # the environment variable for -P, also read by helpers that multiprocessing starts
+SAFE_PATH = "PYTHONSAFEPATH"  # environment variable for -P, also read by helper processes of multiprocessing
 
 
 @contextmanager
 def starting() -> Iterator[None]:
-    """Start children in this block: with -P, without Ctrl-C, and without the words of the command line.
+    """Set up this process for starting children: with -P, with Ctrl-C blocked, and without command-line arguments.
 
-    Ctrl-C is blocked in this thread, so that a process that is started meanwhile never sees one. The words, which may
-    be long, would be written to the child before it reads.
+    Ctrl-C is blocked in this thread, so children start with it blocked. multiprocessing would write the arguments,
+    which may be long, to the child before it reads.
     """
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     words = sys.argv
@@ -68,40 +68,40 @@ def starting() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """Let Python look for reference cycles less often, and not once more when it ends: sympy makes few among many."""
+    """Run Python's garbage collector less often, and not at exit: sympy makes many objects and few reference cycles."""
     gc.set_threshold(300_000, 20, 20)
     atexit.register(gc.freeze)
 
 
-_process = 0  # the number of this process where it has its own group
+_process = 0  # id of this process if it has its own process group
 
 
 def own_group() -> None:
-    """Make a group of this process and those that foreign code starts in it, so that they can be ended together."""
+    """Make a process group for this process and its children, so that they can be ended together."""
     global _process  # noqa: PLW0603  a process has one
-    with suppress(OSError):  # it has one already
+    with suppress(OSError):  # the process already has its own group
         os.setsid()
     _process = os.getpid()
 
 
 def end_copies() -> None:
-    """End this process if it is a copy that foreign code made by a fork: only the original answers."""
+    """End this process if it is a copy that foreign code made by a fork; only the original may send results."""
     if _process not in {0, os.getpid()}:
         os._exit(1)
 
 
 def end_group(process: Any) -> None:
-    """End a child and all processes of its group; until it has made one, it has started none."""
+    """End a child and all processes of its group. It starts no processes before it makes its group."""
     if process.pid is not None:
         with suppress(OSError):
             os.killpg(process.pid, signal.SIGKILL)
-    process.kill()  # also where it is stopped
+    process.kill()  # for a child without a group
 
 
 def begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]) -> None:
-    """Begin a worker, which ends when the process that started it does, whatever ended that.
+    """Set up a worker process, which ends as soon as its parent process has ended for any reason.
 
-    ``safe``: the parent's own setting of -P, for processes that foreign code starts.
+    ``safe``: the parent's original setting of -P, restored for processes that foreign code starts.
     """
     import multiprocessing
     from multiprocessing.connection import wait
@@ -125,33 +125,32 @@ def begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tu
 def process_pool(
     workers: int, prepare: Callable[..., object] | None = None, arguments: tuple[Any, ...] = (), *, wait: bool
 ) -> Iterator[ProcessPoolExecutor]:
-    """Start processes, spawned and not forked, that are ended when the block is left, by Ctrl-C too.
+    """Yield a pool of spawned (not forked) processes, which end when the block is left, also by Ctrl-C.
 
-    Ctrl-C goes to all processes of a terminal; these leave it to the one that started them.
+    A terminal sends Ctrl-C to all its processes. These processes ignore it, and the parent handles it.
 
-    ``wait``: whether they may finish what is under way, and are waited for, where the block is left without an
-    exception. Else they are ended at once. What is not yet under way is dropped in either case. The pool. Processes
-    that were there before it are left alone.
+    ``wait``: if the block is left without an exception, wait for running work to finish; otherwise processes end at
+    once. Work that has not started is dropped in both cases. Processes that existed before the pool are not affected.
 
-    ``arguments``: small ones; `spooled` has a place for large ones.
+    ``arguments``: small values; use `spooled` for large ones.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
     class Pool(ProcessPoolExecutor):
-        """Starts its processes as work is handed in."""
+        """A pool that starts its processes when work is submitted."""
 
         def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
             with starting():
                 future = super().submit(fn, *args, **kwargs)
             writer = getattr(getattr(self, "_result_queue", None), "_writer", None)
             if workers == 1 and writer is not None and not writer.closed:
-                writer.close()  # else half an answer of a killed process would be waited for without end
+                writer.close()  # otherwise a partial result of a killed process would block forever
             return future
 
     before = set(multiprocessing.active_children())
     setting = (os.environ.get(SAFE_PATH), prepare, arguments)
-    with starting():  # the pool's locks start a process that cleans up after them
+    with starting():  # the pool's locks start multiprocessing's resource tracker
         pool = Pool(workers, multiprocessing.get_context("spawn"), begin, setting)
     done = False
     try:
@@ -161,12 +160,12 @@ def process_pool(
         if not (done and wait):
             for child in set(multiprocessing.active_children()) - before:
                 end_group(child)
-        with suppress(OSError):  # Python 3.11 may close the pool's pipe first where the processes have ended
-            pool.shutdown(cancel_futures=True)  # waits for the pool's thread: later it may meet the closed pipe
+        with suppress(OSError):  # Python 3.11 may have closed the pool's pipe if the processes have ended
+            pool.shutdown(cancel_futures=True)  # waits for the pool's thread, which may use the closed pipe later
 
 
 def end_workers(pool: Executor) -> None:
-    """End the processes of a pool at once, whatever they do; their work fails with a BrokenProcessPool."""
+    """End the processes of a pool at once; their work fails with a BrokenProcessPool."""
     for process in workers_of(pool):
         end_group(process)
 
@@ -178,7 +177,7 @@ def workers_of(pool: Executor) -> list[Any]:
 
 @contextmanager
 def spooled(value: object) -> Iterator[str]:
-    """Write a value to a file of this user for child processes, which read it with `unspooled`; yield its path."""
+    """Write a value to a temporary file for child processes, which read it with `unspooled`; yield its path."""
     with tempfile.NamedTemporaryFile(prefix="dpverify-") as file:
         pickle.dump(value, file)
         file.flush()
@@ -186,5 +185,5 @@ def spooled(value: object) -> Iterator[str]:
 
 
 def unspooled(path: str) -> Any:
-    """Read the value that the parent process has written."""
+    """Return the value that the parent process has written with `spooled`."""
     return pickle.loads(Path(path).read_bytes())

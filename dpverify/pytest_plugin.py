@@ -1,9 +1,9 @@
 """Claims as pytest items: one per claim, reading, variant and check, and one per claim and reading for the pin.
 
-``pytest specs`` (or ``specs`` among the test paths) collects every ``specs/<paper>/claims.toml``. An item is named
-``tran2022:lemma-12[ordering=fresh|printed|noise-law]``; the part before the first bar is left out where the claim has
-no readings, and the last part is ``pin`` for the pinned verdict. Claims without checks make no items: they are counted.
-What ``dpverify verify`` found with the same code, budget and seed is taken from its store, and kept there for it.
+``pytest specs`` (or ``specs`` among the test paths) collects every ``specs/<paper>/claims.toml``. A typical item is
+``tran2022:lemma-12[ordering=fresh|printed|noise-law]``. If the claim has no readings, the part before the first bar is
+missing. For the pinned verdict, the last part is ``pin``. Claims without checks have no items; the summary counts them.
+The plugin shares a store with ``dpverify verify``: results for the same code, budget and seed are reused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # loaded when a spec is collected: the plugin is registered in every pytest run of the environment
+if TYPE_CHECKING:  # imported only when a spec is collected, because all pytest runs of the environment load the plugin
     from _pytest._code.code import ExceptionInfo, TerminalRepr
 
     from dpverify.conform import Conformance, PrivateOptimizer, Promise
@@ -28,7 +28,7 @@ PIN = "pin"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options and the ini value."""
+    """Add the command-line options and the ini option."""
     group = parser.getgroup("dpverify", "claims of papers")
     group.addoption(
         "--dpverify-budget",
@@ -46,16 +46,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Know the marker of pytest-xdist also where it is not installed: the items of a claim go to one process."""
+    """Register the marker of pytest-xdist, which may not be installed; it sends the items of a claim to one process."""
     config.addinivalue_line("markers", "xdist_group(name): tests that one process runs (pytest-xdist)")
 
 
 @pytest.fixture
 def assert_conforms(request: pytest.FixtureRequest) -> Callable[..., Conformance]:
-    """Give a function that fails a test where an optimizer does not do what its accounting presumes.
+    """Return a function that fails the test if an optimizer does not do what its accounting assumes.
 
-    ``assert_conforms(optimizer, promise, seed=0, alpha=1e-4)`` takes what ``dpverify.conformance`` takes. Where a
-    continuous-integration service names a file in GITHUB_STEP_SUMMARY, a summary is appended to it.
+    ``assert_conforms(optimizer, promise, seed=0, alpha=1e-4)`` takes the arguments of ``dpverify.conformance``. If the
+    environment variable GITHUB_STEP_SUMMARY names a file, a summary is appended to it.
     """
     from dpverify.conform import conformance
     from dpverify.conform.report import append_summary
@@ -78,7 +78,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say what no item says: how many claims nothing looks at, and which pins stayed unconfirmed."""
+    """Print what the items do not show: the number of claims without checks, and the pins that were not confirmed."""
     for title, *lines in (*config.stash.get(OF_OTHERS, []), *_summaries(config)):
         terminalreporter.section(title)
         for line in lines:
@@ -86,19 +86,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hand that on where this is a process of pytest-xdist."""
+    """Send the summaries to the main process if this is a worker of pytest-xdist."""
     if (output := getattr(session.config, "workeroutput", None)) is not None:
         output["dpverify"] = _summaries(session.config)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """Take it from such a process."""
+    """Receive the summaries of a worker."""
     node.config.stash.setdefault(OF_OTHERS, []).extend(getattr(node, "workeroutput", {}).get("dpverify", []))
 
 
 def _summaries(config: pytest.Config) -> list[list[str]]:
-    """A title with its lines for each specs folder of which a check was run here."""
+    """Return a title and lines for each specs folder with checks that ran in this process."""
     return [
         [f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}", *evidence.summary()]
         for evidence in config.stash.get(EVIDENCE, {}).values()
@@ -120,7 +120,7 @@ class SpecFile(pytest.File):
     """The claims of one paper."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Make the items of every claim that has a check; records or checks that are wrong cost one line."""
+        """Yield the items of every claim with a check; invalid records or checks are one-line errors."""
         from dpverify.ledger.errors import SpecError
 
         try:
@@ -169,7 +169,7 @@ class EvidenceError(Exception):
 
 
 class ClaimItem(pytest.Item):
-    """What both kinds of item share."""
+    """Base class of both kinds of items."""
 
     evidence: SessionEvidence
     case: JudgedReading
@@ -177,21 +177,21 @@ class ClaimItem(pytest.Item):
     line: int
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the claim stands in its file."""
+        """Return the position of the claim in its file."""
         return self.path, self.line, self.name
 
     def repr_failure(self, excinfo: ExceptionInfo[BaseException], style: None = None) -> str | TerminalRepr:  # type: ignore[override]  # pytest narrows `style` to words that we do not need
-        """Show evidence as its own text, and anything else as pytest does."""
+        """Return the text of an EvidenceError; other exceptions are shown as usual."""
         if isinstance(excinfo.value, EvidenceError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def fail(self, against: list[str], details: list[str]) -> None:
-        """Fail, naming the claim, what is against it, all numbers, and how to run it again."""
+        """Raise an EvidenceError with the claim, the contradicting evidence, all numbers, and the commands to rerun."""
         options = f"--dpverify-budget {self.evidence.budget} --dpverify-seed {self.evidence.seed}"
         cli = f"dpverify verify {self.claim.key} --budget {self.evidence.budget} --seed {self.evidence.seed}"
         lines = [f"{self.name}: {'; '.join(against)}", f"{self.claim.record.where}", *details]
-        node = self.nodeid.partition("@")[0]  # without what pytest-xdist adds
+        node = self.nodeid.partition("@")[0]  # without the suffix that pytest-xdist adds
         raise EvidenceError("\n  ".join([*lines, f"again: pytest '{node}' {options}", f"   or: {cli}"]))
 
 
@@ -201,7 +201,7 @@ class CheckItem(ClaimItem):
     job: Job
 
     def runtest(self) -> None:
-        """Run the check; fail on evidence against the pin, a missed control, an error or a disagreement."""
+        """Run the check; fail if there is evidence against the pin, a missed control, an error or a disagreement."""
         from dpverify.ledger.records import HOLDS, SHOWN
 
         result = self.evidence.check(self.job, self.case)
@@ -214,7 +214,8 @@ class CheckItem(ClaimItem):
             against.append(f"error: {result.error}")
         if result.kernel_disagrees:
             against.append("sources disagree: the kernel does not follow the exact law")
-        # A check that finds nothing says nothing against "refuted": another may have found it; the pin item knows.
+        # A check without a violation does not contradict "refuted": another check may refute the claim. The pin item
+        # takes all checks together.
         refuted = result.status == "refuted"
         is_pinned_true = pinned in HOLDS
         if (refuted and is_pinned_true) or (result.status in SHOWN and pinned == "refuted"):
@@ -227,10 +228,10 @@ class CheckItem(ClaimItem):
 
 
 class PinItem(ClaimItem):
-    """The pinned verdict of one claim under one reading, against all of its checks together."""
+    """The pinned verdict of one claim under one reading, compared with all of its checks together."""
 
     def runtest(self) -> None:
-        """Fail where the checks together contradict the pin or each other."""
+        """Fail if the checks together contradict the pin or each other."""
         from dpverify.harness.run.suite import judged
         from dpverify.ledger.lost_proofs import lost_proofs
         from dpverify.report.words import instead_words
@@ -265,7 +266,7 @@ class PinItem(ClaimItem):
 
 
 def describe(job: Job, result: CheckResult) -> list[str]:
-    """Everything that a check found, line by line."""
+    """Return lines with all results of a check."""
     lines = [f"{job.label}: {result.status}. {result.message}", f"found: {result.statistic}"]
     lines.append(f"n = {result.n}, alpha = {result.alpha:g}, power = {result.power:g}, detects {result.detects}")
     lines.append(f"seed = {job.context.seed}, budget = {job.context.budget.name}, region: {result.region}")

@@ -1,4 +1,4 @@
-"""Types that every layer may use. Nothing is imported but the standard library."""
+"""Types that every layer may use. This module imports only the standard library."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How results show themselves in Python and in notebooks; it imports nothing of ours.
+"""Representation of results in Python and in notebooks. This module imports no other module of dpverify.
 
-The words are made by a function that is imported when they are needed: they are no part of the evidence for a verdict.
+The function that makes the text is imported only when it is needed, so it is not part of the evidence for a verdict.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 
 class ShownAsTable:
-    """A result with a short ``repr``, with a table as text and as HTML, and with a pandas data frame."""
+    """A result with a short ``repr``, a table as text and as HTML, and a pandas data frame."""
 
     __slots__ = ()
 
@@ -26,7 +26,7 @@ class ShownAsTable:
         return str(self._table().html())
 
     def to_frame(self) -> Any:
-        """Return the rows as a ``pandas.DataFrame``; an ImportError says what to install where pandas is missing."""
+        """Return the rows as a ``pandas.DataFrame``; if pandas is missing, the ImportError says what to install."""
         return self._table().frame()
 
     def _table(self) -> Any:

@@ -1,4 +1,4 @@
-"""Objects of users, found by their names: ``module:name`` or ``file.py:name``."""
+"""Load objects of users by name: ``module:name`` or ``file.py:name``."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 
 from dpverify.foreign import ForeignError, check_originals, foreign_code, located
 
-_FILES: dict[str, ModuleType] = {}  # run once, also when mechanism and data sets stand in one file
+_FILES: dict[str, ModuleType] = {}  # a file runs once, even if it has both the mechanism and the data sets
 
 
 class TargetError(ValueError):
-    """A target that cannot be loaded: what is wrong with it, in words."""
+    """A target cannot be loaded; the message says why."""
 
 
 def load_object(target: str) -> tuple[Any, ModuleType]:
-    """Import ``module:name``, dots allowed on both sides, or ``file.py:name``; the current folder counts."""
+    """Return the object and the module of ``module:name`` or ``file.py:name``; modules may be in the current folder."""
     place, _, name = target.rpartition(":")
     if not place or not name:
         raise TargetError("must be module:function, or file.py:function")
@@ -55,7 +55,7 @@ def _module(place: str) -> ModuleType:
     path = Path(place).resolve() if place.endswith(".py") else None
     folder = str(Path.cwd() if path is None else path.parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # what the user's module imports stands beside it, as with python -m
+        sys.path.insert(0, folder)  # the user's module can import its neighbours, as with python -m
     importlib.invalidate_caches()
     if path is None:
         return importlib.import_module(place)
@@ -65,7 +65,7 @@ def _module(place: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
     module = importlib.util.module_from_spec(spec)
-    is_new = sys.modules.setdefault(path.stem, module) is module  # annotations of its classes are looked up there
+    is_new = sys.modules.setdefault(path.stem, module) is module  # its annotations are resolved there
     try:
         spec.loader.exec_module(module)
     except BaseException:

@@ -1,4 +1,4 @@
-"""What every test shares: the environment in the header, and no state that leaks from one test into the next."""
+"""Set-up of all tests: the environment in the header, and isolation, so that no state leaks between tests."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from dpverify.ledger.specs import PaperSpec
 from dpverify.processes import usable_cores
 from tests.for_each import unchanged_global_state
 
-# A deadline measures the machine, not the code; the draws of a run are the same on every machine.
+# Deadlines depend on the machine, so there is none. Derandomized runs draw the same examples on every machine.
 settings.register_profile("dpverify", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("dpverify")
 
-# Whoever runs the tests may have Ctrl-C ignored, as a shell does in the background, and so would what tests start.
+# A shell may start the tests in the background, with Ctrl-C ignored; processes that tests start would inherit this.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Sympy and Hypothesis make few reference cycles among many objects: a tenth of the time went into looking for them.
+# Sympy and Hypothesis make many objects and few reference cycles; garbage collection took a tenth of the time.
 gc.set_threshold(20_000, 20, 20)
 
 STORES = count()
@@ -39,9 +39,9 @@ KEPT: dict[Key, PaperSpec] = {}
 
 
 def read_once(folder: Path, problems: Problems) -> PaperSpec | None:
-    """Read a paper; a bundled one once while its files, and where it is seen from, are the same.
+    """Read a paper. A bundled paper is read again only if its files or the working directory change.
 
-    Some hundred tests load the specs, and to check every formula of four papers takes most of a second.
+    Some hundred tests load the specs, and checking every formula of four papers takes most of a second.
     """
     if folder.parent != load.bundled_specs():
         return read_paper(folder, problems)
@@ -63,12 +63,12 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than there are cores: many a test waits for processes that it has started."""
+    """Return the number of cores plus one, because many tests wait for processes that they have started."""
     return usable_cores() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of a file to one process of pytest-xdist: they share what the file sets up."""
+    """Run the tests of a file in one process of pytest-xdist, because they share the set-up of the file."""
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
@@ -85,9 +85,9 @@ if running:
 
 
 class NamesTheRunningTest:
-    """Tell a small process which test runs; it prints the name if this process dies, as after a kernel's bad index.
+    """Send the name of the running test to a small process, which prints it if this process crashes.
 
-    pytest-xdist does the same for its workers.
+    A bad index in a kernel can cause such a crash. pytest-xdist does the same for its workers.
     """
 
     def __init__(self) -> None:
@@ -111,13 +111,13 @@ class NamesTheRunningTest:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Watch over tests that run in this process."""
+    """Register the plugin if tests run in this process."""
     if not getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         config.pluginmanager.register(NamesTheRunningTest())
 
 
 def pytest_collection_finish() -> None:
-    """What all tests share is there until they end: let no search for garbage walk through it again."""
+    """Exclude the objects that exist now from garbage collection; all tests share them."""
     gc.collect()
     gc.freeze()
 
@@ -130,5 +130,5 @@ def _same_global_state() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _own_store(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let no run answer from what another test, or the user, had judged before."""
+    """Use a new store for each test, so that no result of another test or of the user is reused."""
     monkeypatch.setenv("DPVERIFY_STORE", str(tmp_path_factory.getbasetemp() / f"store-{next(STORES)}.sqlite"))

@@ -87,7 +87,7 @@ def _over_tables(test: Test) -> Test:
 
 @contextmanager
 def _own_state(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
-    """Give fixtures that are as fresh as for a test of its own."""
+    """Yield the fixtures, as fresh as for a separate test."""
     own = dict(fixtures)
     with pytest.MonkeyPatch.context() as patch, unchanged_global_state():
         patch.setenv("DPVERIFY_STORE", f"{os.environ['DPVERIFY_STORE']}-{number}")
@@ -103,7 +103,7 @@ def _own_state(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]
 
 @contextmanager
 def unchanged_global_state() -> Iterator[None]:
-    """Undo changes of mpmath's precision and numpy's print options, and refuse use of the global generator."""
+    """Restore mpmath's precision and numpy's print options, and fail if the global generator was used."""
     import mpmath
     import numpy as np
 
@@ -124,7 +124,7 @@ def _global_generator() -> tuple[bytes, int]:
 
 
 def _row(names: list[str], value: object, label: object) -> Row:
-    """Return a row with its label, which may be a text or a function of each value, as for `pytest.param`."""
+    """Return the label and the values of a row; ``label`` may be a text or a function of each value."""
     values: Sequence[object] = [value]
     if isinstance(value, ParameterSet):
         assert not value.marks, f"for_each applies no marks: {value}"

@@ -1,4 +1,4 @@
-"""An optimizer of your own in one file: gradient descent on all examples with clipped gradients and Gaussian noise.
+"""A complete optimizer in one file: gradient descent on all examples with clipped gradients and Gaussian noise.
 
 dpverify train docs/examples/my_algorithm.py:DESCENT --steps 20 --epsilon 2 --delta 1e-5
 dpverify calibrate docs/examples/my_algorithm.py:DESCENT --n 1000 --steps 20 --epsilon 2 --delta 1e-5
@@ -24,13 +24,13 @@ CLIP = 0.7
 
 
 class DescentSettings(NoisySettings, frozen=True, kw_only=True):
-    """Settings, each with its letter, help and domain; the number of steps, sigma and the seed are inherited."""
+    """Settings, each with a symbol, a help text and a domain; the number of steps, sigma and the seed are inherited."""
 
     eta: Annotated[float, SettingInfo("eta", "Step size.", check.positive)] = 1.0
 
 
 class Descent(Algorithm[DescentSettings]):
-    """The algorithm."""
+    """The algorithm, with its run, its accountant, its audit and its conformance test."""
 
     name = "my-descent"
     summary = "Gradient descent on all examples."
@@ -54,7 +54,7 @@ class Descent(Algorithm[DescentSettings]):
         return dv.sigma(epsilon, delta, steps=settings.steps)
 
     def audit_target(self, delta: float) -> AuditTarget:
-        """Four steps at sigma = 2; the replaced example's gradient has full length in both data sets, opposite ways."""
+        """Return an audit of four steps at sigma = 2; the replaced example has opposite gradients of length CLIP."""
 
         def mechanism(moved: float, rng: np.random.Generator, size: int) -> np.ndarray:
             return moved + 2.0 * rng.standard_normal((size, 4))
@@ -62,7 +62,7 @@ class Descent(Algorithm[DescentSettings]):
         return AuditTarget(mechanism, (0.0, 1.0), None, "gaussian", dv.epsilon(2.0, delta, steps=4).upper)
 
     def conformance(self) -> tuple[dv.PrivateOptimizer, dv.Promise]:
-        """A step on eight examples."""
+        """Return a step on eight examples, and its promise."""
 
         def step(state: None, gradients: np.ndarray, rng: np.random.Generator) -> tuple[None, np.ndarray]:
             norms = np.linalg.norm(gradients, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""DP-SGD, and what its accounting assumes; `dpverify conform` compares the two."""
+"""DP-SGD and the assumptions of its accounting; `dpverify conform` compares them."""
 
 from functools import partial
 
@@ -17,12 +17,12 @@ def step(state, gradients, rng, clip=CLIP):
 
 
 def batches(examples, steps, rng):
-    """Draw Poisson samples: each example independently with the same probability."""
+    """Draw Poisson samples: each batch has each example independently with the same probability."""
     return (np.flatnonzero(rng.random(examples) < BATCH / examples) for _ in range(steps))
 
 
 def at_clip(clip):
-    """Build the optimizer with a clip length; with it, a second clip length is tested as well."""
+    """Return the optimizer for a clip length. dpverify uses this function to test a second clip length."""
     return PrivateOptimizer(partial(step, clip=clip), batches=batches, at_clip=at_clip)
 
 

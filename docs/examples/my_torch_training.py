@@ -11,9 +11,9 @@ PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, steps=STEPS, examples=E
 
 
 def make(dataset, seed):
-    """Yield the changes of the weights: DP-SGD on Poisson samples, with noise from rank 0."""
+    """Yield the change of the weights in each step of DP-SGD on Poisson samples, with noise from rank 0."""
     rank, ranks = (distributed.get_rank(), distributed.get_world_size()) if distributed.is_initialized() else (0, 1)
-    model = dataset.torch_model(torch.float64)  # yours: the kit asks for a linear model, a sequence and a convolution
+    model = dataset.torch_model(torch.float64)  # your model; the tests use a linear model, a sequence and a convolution
     optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
     (inputs,) = dataset.torch_data(torch.float64).tensors
     own = inputs[rank::ranks]
@@ -26,7 +26,7 @@ def make(dataset, seed):
     for _ in range(STEPS):
         batch = own[torch.rand(len(own), generator=sampler) < BATCH / EXAMPLES]
         weights = {name: weight.detach() for name, weight in model.named_parameters()}
-        rows = torch.zeros((0, dataset.dimension), dtype=torch.float64)  # of an empty batch
+        rows = torch.zeros((0, dataset.dimension), dtype=torch.float64)  # for an empty batch
         if len(batch):
             gradients = vmap(grad(loss), in_dims=(None, 0))(weights, batch)
             rows = torch.cat([gradient.flatten(1) for gradient in gradients.values()], dim=1)

@@ -9,13 +9,13 @@ PROMISE = Promise(sigma=SIGMA, clip=CLIP, divisor=BATCH, examples=EXAMPLES, batc
 
 
 def clipped(gradients):
-    """Return each gradient cut to the clip norm."""
+    """Return each gradient clipped to the clip norm."""
     norms = np.linalg.norm(gradients, axis=1, keepdims=True)
     return gradients * np.minimum(1, CLIP / np.maximum(norms, 1e-12))
 
 
 def noise(gradients, rng):
-    """Return the noise of a sum."""
+    """Return the noise for a sum of clipped gradients."""
     return SIGMA * CLIP * rng.standard_normal(gradients.shape[1])
 
 
@@ -25,32 +25,32 @@ def poisson(examples, steps, rng, rate=BATCH / EXAMPLES):
 
 
 def correct(state, gradients, rng):
-    """DP-SGD without a mistake."""
+    """Do a step of DP-SGD without a mistake."""
     return state, (clipped(gradients).sum(axis=0) + noise(gradients, rng)) / BATCH
 
 
 def stateless(released):
-    """Make a step of what a batch releases."""
+    """Return a step without state from a function that computes the release of a batch."""
     return lambda state, gradients, rng: (state, released(gradients, rng))
 
 
 def of_sum(total):
-    """Make a step with the right noise, whose sum of gradients is computed in another way."""
+    """Return a step with correct noise and a wrong sum of gradients."""
     return stateless(lambda gradients, rng: (total(gradients) + noise(gradients, rng)) / BATCH)
 
 
 def of_noise(wrong):
-    """Make a step with the right sum of gradients and other noise."""
+    """Return a step with a correct sum of gradients and wrong noise."""
     return stateless(lambda gradients, rng: (clipped(gradients).sum(axis=0) + wrong(gradients, rng)) / BATCH)
 
 
 def mean_of_batch(gradients):
-    """Divide by the size of the batch and multiply by it, which gives no number for an empty batch."""
+    """Divide by the size of the batch and multiply by it, which gives NaN for an empty batch."""
     return clipped(gradients).sum(axis=0) / (len(gradients) or np.nan) * len(gradients)
 
 
 def means_of_four(gradients):
-    """Clip the mean of four examples in place of each example."""
+    """Clip the means of four examples instead of each example."""
     means = [gradients[i : i + 4].mean(axis=0, keepdims=True) for i in range(0, len(gradients), 4)]
     return sum((clipped(mean)[0] for mean in means), np.zeros(gradients.shape[1]))
 
@@ -68,27 +68,27 @@ def with_norm(gradients, rng):
 
 
 def in_bfloat16(gradients):
-    """Round the factors that clip to the eight bits of bfloat16; half of them are rounded up."""
+    """Round the clip factors to the eight bits of bfloat16; half of them are rounded up."""
     norms = np.maximum(np.linalg.norm(gradients, axis=1, keepdims=True), 1e-12)
     mantissa, exponent = np.frexp(np.minimum(1, CLIP / norms))
     return (gradients * np.ldexp(np.round(mantissa * 256) / 256, exponent)).sum(axis=0)
 
 
 def reused(state, gradients, rng):
-    """Use the noise of a step again in the next one."""
+    """Use the noise of a step again in the next step."""
     old = noise(gradients, rng) if state is None else state
     return (old if state is None else None), (clipped(gradients).sum(axis=0) + old) / BATCH
 
 
 def error_feedback(state, gradients, rng):
-    """Keep what clipping the sum cuts off, and add it in later steps."""
+    """Keep the part of the sum that clipping removes, and add it in later steps."""
     total = gradients.sum(axis=0) + (0 if state is None else state)
     sent = clipped(total[None, :])[0]
     return total - sent, (sent + noise(gradients, rng)) / BATCH
 
 
 def next_clip(state, gradients, rng):
-    """Scale the noise to the clip norm of the next step, after a tenth is taken off if most gradients are clipped."""
+    """Scale the noise with the clip norm of the next step, which decreases by a tenth if all gradients are clipped."""
     share = np.mean(np.linalg.norm(gradients, axis=1) > CLIP) if len(gradients) else 0.5
     scale = np.exp(-0.2 * (share - 0.5))
     return state, (clipped(gradients).sum(axis=0) + scale * noise(gradients, rng)) / BATCH
@@ -102,17 +102,17 @@ def fourth_step(state, gradients, rng):
 
 
 def fixed_order(examples, steps, rng):
-    """Go through the data in batches of one size."""
+    """Go through the data in a fixed order, in batches of fixed size."""
     return (np.arange(BATCH) + BATCH * step % examples for step in range(steps))
 
 
 def rounded_rate(examples, steps, rng):
-    """Take the rate from the number of batches of an epoch, which depends on the number of records."""
+    """Compute the rate from the number of batches of an epoch, which depends on the number of records."""
     return poisson(examples, steps, rng, 1 / -(-examples // BATCH))
 
 
 def together(examples, steps, rng):
-    """Draw with equal seeds on two ranks, each of which has half of the data."""
+    """Draw with equal seeds on two ranks, each with half of the data."""
     for half in poisson(examples // 2, steps, rng):
         yield np.concatenate([half, half + examples // 2])
 

@@ -1,4 +1,4 @@
-"""Optimizers as objects: settings, runs, accountants, audits. ``ALGORITHMS`` has all of them by name."""
+"""Optimizers as objects with settings, runs, accountants and audits. ``ALGORITHMS`` maps names to these objects."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""An optimizer as one object: its settings, its run, its accountant, its audit, its conformance.
+"""An optimizer as one object: its settings, run, accountant, audit and conformance test.
 
-Modules of runs, which load numba, are imported where a run starts: its accountant needs none. The accountant of
-optimizers on batches drawn without replacement is that of replacing one example. It loads scipy when something is
-accounted: a party of a computation does without.
+Modules that load numba are imported when a run starts, because an accountant does not need them. The accountant for
+batches drawn without replacement uses the replace-one neighbouring relation. It loads scipy on first use, so a party of
+a multi-party computation does not load it.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ Observer = Callable[[int, Vector], None]
 
 
 class NoiseConstants(Record, frozen=True, kw_only=True):
-    """Certified constants of the problem, and the noise that follows."""
+    """Certified constants of the problem, and the noise that follows from them."""
 
     lipschitz: float  # G, L and R of the problem, rounded up
     smoothness: float
     gap: float
-    counts: dict[str, float]  # V as Algorithm 1 prints it, with ``depth`` for its R; both V of Algorithm 2
+    counts: dict[str, float]  # V as printed in Algorithm 1, with ``depth`` for R; the two V of Algorithm 2
     # standard deviation of a coordinate of the noise of each kind of node: ``4*alpha*G*sigma*sqrt(V)`` for f
     node_std: dict[str, float]
 
 
 class ProblemSize(NamedTuple):
-    """What an accountant needs to know of a problem.
+    """The facts about a problem that an accountant needs.
 
     Examples
     --------
@@ -65,22 +65,22 @@ class ProblemSize(NamedTuple):
 
 
 class Algorithm(ABC, Generic[SettingsT]):
-    """An optimizer. Subclasses have its settings and say how it starts and what its noise guarantees.
+    """An optimizer. Subclasses define its settings, how a run starts, and the guarantee of its noise.
 
     Attributes
     ----------
     name : str
         Name on the command line.
     summary : str
-        One sentence that says what it is.
+        One-sentence description.
     settings : type
-        Its settings, a subclass of :class:`Settings`.
+        Class of its settings, a subclass of :class:`Settings`.
     most_classes : int
-        Number of classes that it can tell apart.
+        Largest number of classes that it supports.
     needs_lipschitz : bool
-        Whether its noise rests on the Lipschitz constant of the loss, rather than on clipping.
+        Whether its noise is based on the Lipschitz constant of the loss instead of clipping.
     noise_note : str
-        What the accounting leaves out of how its noise is drawn.
+        Properties of its noise generation that the accounting ignores.
 
     Examples
     --------
@@ -98,15 +98,15 @@ class Algorithm(ABC, Generic[SettingsT]):
 
     @property
     def is_private(self) -> bool:
-        """Whether it has noise that a user can choose."""
+        """Whether the algorithm has noise that a user can choose."""
         return "sigma" in options(self.settings)
 
     def is_noisy(self, settings: SettingsT) -> bool:
-        """Whether a run with these settings adds noise."""
+        """Test whether a run with these settings adds noise."""
         return settings.sigma > 0.0
 
     def take(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Check the settings that a user chose, with ``epochs`` in place of ``steps`` if he likes; drop those at None.
+        """Return the checked settings of a user, without those that are None; ``epochs`` may replace ``steps``.
 
         Raises
         ------
@@ -131,10 +131,10 @@ class Algorithm(ABC, Generic[SettingsT]):
 
     @abstractmethod
     def complete(self, request: Mapping[str, Any], examples: int) -> SettingsT:
-        """Fill in the settings that follow from the number of examples; ``request`` is what :meth:`take` returns."""
+        """Return all settings of a run on this many examples; ``request`` is the result of :meth:`take`."""
 
     def filled(self, request: Mapping[str, Any], defaults: Mapping[str, Any], **fixed: Any) -> SettingsT:
-        """Return the settings that were chosen, with ``defaults`` for the others; ``fixed`` replaces both."""
+        """Return the requested settings, with ``defaults`` for missing settings; ``fixed`` overrides both."""
         chosen = {name: value for name, value in request.items() if name != "epochs"}
         return self.settings(**{**defaults, **chosen, **fixed})
 
@@ -145,7 +145,7 @@ class Algorithm(ABC, Generic[SettingsT]):
     def run(
         self, problem: Regression, settings: SettingsT, stops: Sequence[int], moved: Observer, stopped: Observer
     ) -> None:
-        """Run to the last stop: ``stopped(t, w)`` sees the start and each stop, ``moved(t, w)`` steps in between."""
+        """Run to the last stop; call ``stopped(t, w)`` at the start and each stop, ``moved(t, w)`` in between."""
         run = self.start(problem, settings)
         stopped(0, run.w)
         for stop in stops:
@@ -153,38 +153,38 @@ class Algorithm(ABC, Generic[SettingsT]):
             stopped(run.t, run.w)
 
     def noise(self, problem: Regression, settings: SettingsT) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the printed counts of nodes, if it has nodes, and the deviation of each kind of noise."""
+        """Return the printed node counts, if the noise is a tree's, and the deviation of each kind of noise."""
         del problem, settings
         return {}, {}
 
     def constants(self, problem: Regression, settings: SettingsT) -> NoiseConstants:
-        """Return the constants of the problem with the noise."""
+        """Return the constants of the problem and of the noise."""
         counts, node_std = self.noise(problem, settings)
         names = ("lipschitz", "smoothness", "gap")
         return NoiseConstants(**{name: getattr(problem, name) for name in names}, counts=counts, node_std=node_std)
 
     def gradients_per_step(self, settings: SettingsT, examples: int) -> int:
-        """Return how many gradients of examples a step takes."""
+        """Return the number of example gradients that a step computes."""
         del settings, examples
         return 1
 
     def notes(self, request: Mapping[str, Any], problem: Regression, settings: SettingsT) -> list[str]:
-        """Say what a user of the result should know."""
+        """Return remarks for the user of the result."""
         del request, problem, settings
         return []
 
     # Accounting, for replacing one example
 
     def epsilon(self, settings: SettingsT, size: ProblemSize, delta: float) -> float:
-        """Return the certified upper bound of epsilon at the noise of the settings."""
+        """Return a certified upper bound on epsilon for the noise of the settings."""
         raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
 
     def epsilon_bounds(self, settings: SettingsT, size: ProblemSize, delta: float) -> Bounds:
-        """Return both bounds of the smallest epsilon at the noise of the settings; the upper one is certified."""
+        """Return lower and upper bounds on the smallest epsilon for these settings; the upper bound is certified."""
         raise check.ArgumentError("delta", delta, f"must be left out: {self.name} has no accountant")
 
     def printed_ratio(self, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
-        """Return a step's deviation over its sensitivity as section 6.1 of wang2019 chooses it for all methods."""
+        """Return the noise deviation of a step over its sensitivity, as section 6.1 of wang2019 chooses it."""
         from dpverify.papers.wang2019.accounting.runs import tracked_ratio
 
         return tracked_ratio(examples, batch, steps, epsilon, delta)
@@ -196,51 +196,51 @@ class Algorithm(ABC, Generic[SettingsT]):
     def account(
         self, settings: SettingsT, size: ProblemSize, epsilon: float | None, delta: float
     ) -> tuple[SettingsT, float]:
-        """Return the settings with the sigma that ``epsilon`` needs, if it is given, and the epsilon they guarantee."""
+        """Return the settings and their epsilon; if ``epsilon`` is given, sigma is chosen for it."""
         if epsilon is None:
             return settings, self.epsilon(settings, size, delta)
         return msgspec.structs.replace(settings, sigma=self.sigma(settings, size, epsilon, delta)), epsilon
 
     def assurance(self, settings: SettingsT) -> str:
-        """Say how the guarantee is known."""
+        """Return a phrase that says how the guarantee was obtained."""
         del settings
         return "certified by the accountant in real arithmetic"
 
-    # What other tools run
+    # Objects for other commands
 
     def calibration(self) -> type[CalibrationRequest]:
-        """Return the class of its questions to ``dpverify calibrate``; by default they have its settings."""
+        """Return the class of requests to ``dpverify calibrate``; by default they have the algorithm's settings."""
         from dpverify.calibrate.by_name import request_class
 
         return request_class(self)
 
     def conformance(self) -> tuple[PrivateOptimizer, Promise]:
-        """Return its step as an optimizer, and what its accounting presumes, for ``dpverify conform``."""
+        """Return a step as an optimizer, and the promise that its accounting assumes, for ``dpverify conform``."""
         raise check.ArgumentError("algorithm", self.name, "has no step to test")
 
     def audit_target(self, delta: float) -> AuditTarget:
-        """Return its mechanism on its worst pair of neighbours, for ``dpverify audit``."""
+        """Return the mechanism and a worst-case pair of neighbouring data sets, for ``dpverify audit``."""
         raise check.ArgumentError("delta", delta, f"has no mechanism to audit: {self.name} has no worst pair")
 
 
 def count_steps(request: Mapping[str, Any], examples: int, gradients: int) -> int:
-    """Return T: as requested, or so many that ``gradients`` a step make up the epochs; at least 1."""
+    """Return T, at least 1: the requested steps, or the steps that make up the epochs with ``gradients`` per step."""
     epochs = request.get("epochs", DEFAULT_EPOCHS)
     return check.whole(1, MOST_STEPS, steps=request.get("steps", max(1, epochs * examples // gradients)))
 
 
-MOST_NOISE = 1e6  # if this sigma does not reach an epsilon, nothing is searched for
+MOST_NOISE = 1e6  # an epsilon that this sigma does not reach is out of reach
 
 
 def sampled_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:
-    """Return the certified upper bound of epsilon of steps on a part ``rate`` of the data."""
+    """Return a certified upper bound on epsilon for steps on a random fraction ``rate`` of the data."""
     from dpverify.privacy.batches import BatchSteps, upper_epsilon
 
     return upper_epsilon([BatchSteps(rate, sigma, steps)], delta)
 
 
 def sampled_bounds(rate: float, sigma: float, steps: int, delta: float) -> Bounds:
-    """Return both bounds of epsilon; the lower one is attained on some data."""
+    """Return lower and upper bounds on epsilon; the lower bound is attained on some data."""
     from dpverify.privacy.batches import BatchSteps, batch_epsilon
 
     return batch_epsilon([BatchSteps(rate, sigma, steps)], delta)

@@ -1,4 +1,4 @@
-"""Mechanisms on their worst pair of neighbours, for ``dpverify audit``."""
+"""Mechanisms with a worst-case pair of neighbouring data sets, for ``dpverify audit``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class AuditTarget(NamedTuple):
-    """A mechanism with all that belongs to its audit.
+    """A mechanism with the arguments of its audit.
 
     Examples
     --------
@@ -20,18 +20,18 @@ class AuditTarget(NamedTuple):
     'any'
     """
 
-    mechanism: Callable[..., Any]  # as ``audit`` takes them
+    mechanism: Callable[..., Any]  # this and the next two as in ``audit``
     datasets: object
     score: Callable[..., Any] | None = None
-    law: Law = "any"  # the law, unless the user chooses another one
-    epsilon: float | None = None  # the claim, unless the user makes one
-    remarks: tuple[str, ...] = ()  # what the reader of the result should know
+    law: Law = "any"  # used unless the user chooses another law
+    epsilon: float | None = None  # claimed unless the user makes another claim
+    remarks: tuple[str, ...] = ()  # for the reader of the result
 
 
 def gaussian_target(
     description: str, mechanism: Callable[..., Any], datasets: object, mu: float, delta: float
 ) -> AuditTarget:
-    """Return a mechanism whose outputs are Gaussian, with the epsilon that the accountant's ``mu`` gives at delta."""
+    """Return the audit of a mechanism with Gaussian outputs; it claims the epsilon of the accountant's ``mu``."""
     from dpverify.privacy.gaussian import epsilon_of
 
     certified = epsilon_of(mu, delta)
@@ -41,7 +41,7 @@ def gaussian_target(
 
 
 def batch_target(kernel: ModuleType, delta: float) -> AuditTarget:
-    """Return a kernel on random batches, which is not Gaussian: the likelihood ratio of its worst case is the score."""
+    """Return the audit of a kernel on random batches, whose score is the likelihood ratio of its worst case."""
     ends = kernel.certified(delta) if delta > 0.0 else None
     bounds = "" if ends is None else f"; the accountant says {ends.lower:.4g} <= epsilon <= {ends.upper:.4g}"
     claim = None if ends is None else ends.upper

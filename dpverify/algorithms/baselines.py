@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from dpverify.problems.sampled_run import NoisyDescent
 
 CLIP: Final = 1.0
-CANDIDATES: Final = 20  # lengths besides 0 that DP-AGD chooses among
+CANDIDATES: Final = 20  # step lengths that DP-AGD chooses from, besides 0
 AGD_STEPS: Final = 100
 
 
@@ -44,17 +44,17 @@ class BaselineSettings(NoisySettings, frozen=True, kw_only=True):
 
 
 class NoisyBaseline(Algorithm[BaselineSettings]):
-    """DP-GD and RRPSGD, which read all examples in a step, or one."""
+    """DP-GD, which reads all examples in a step, or RRPSGD, which reads one example."""
 
     settings = BaselineSettings
 
     @abstractmethod
     def descent(self) -> Callable[..., NoisyDescent]:
-        """Return the class of its runs."""
+        """Return the function that makes a run."""
 
     @abstractmethod
     def batch(self, examples: int) -> int:
-        """Return how many examples a step reads."""
+        """Return the number of examples that a step reads."""
 
     def start(self, problem: Regression, settings: BaselineSettings) -> NoisyDescent:
         from dpverify.problems.regression import batch_gradient
@@ -62,12 +62,12 @@ class NoisyBaseline(Algorithm[BaselineSettings]):
         return self.start_on(batch_gradient(problem, settings.clip), len(problem.x), problem.start, settings)
 
     def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: BaselineSettings) -> NoisyDescent:
-        """Return the run on an oracle of clipped gradients."""
+        """Return a run on an oracle of clipped gradients."""
         s = settings
         return self.descent()(oracle, examples, start, s.steps, s.eta, self.deviation(s, examples), seed=s.seed)
 
     def deviation(self, settings: BaselineSettings, examples: int) -> float:
-        """Return the deviation of a coordinate of the noise on a batch's mean."""
+        """Return the standard deviation of each coordinate of the noise on a batch mean."""
         return 2.0 * settings.clip / self.batch(examples) * settings.sigma
 
     def conformance(self) -> tuple[PrivateOptimizer, Promise]:
@@ -133,7 +133,7 @@ class RrpsgdAlgorithm(NoisyBaseline):
         return 1
 
     def printed_ratio(self, examples: int, batch: int, steps: int, epsilon: float, delta: float) -> float:
-        """Return that of Bassily et al. 2014, on which its paper builds."""
+        """Return the ratio of Bassily et al. 2014, on which the paper of RRPSGD builds."""
         from dpverify.papers.wang2019.accounting.runs import single_ratio
 
         del batch
@@ -170,7 +170,7 @@ class StormAlgorithm(Algorithm[StormSettings]):
         s = settings
         oracle = recursive_gradient(problem, None, math.inf)
         L = problem.smoothness
-        numbers = StormParameters(s.steps, s.batch, s.k, (s.k * L) ** 3, L * L)  # a first step of at most 1/L
+        numbers = StormParameters(s.steps, s.batch, s.k, (s.k * L) ** 3, L * L)  # the first step is at most 1/L
         return Storm(oracle, len(problem.x), problem.start, numbers, seed=s.seed)
 
     def gradients_per_step(self, settings: StormSettings, examples: int) -> int:
@@ -189,7 +189,7 @@ class AgdSettings(Settings, frozen=True, kw_only=True):
 
 
 class DpAgdAlgorithm(Algorithm[AgdSettings]):
-    """DP-AGD of Lee and Kifer 2018, which has a budget in place of a sigma."""
+    """DP-AGD of Lee and Kifer 2018, which has a privacy budget instead of a sigma."""
 
     name = "dp-agd"
     summary = "Full-batch gradient descent that chooses its step length privately (Lee and Kifer 2018)."
@@ -198,29 +198,29 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
 
     @property
     def is_private(self) -> bool:
-        """Its noise is chosen by epsilon."""
+        """True: epsilon determines the noise."""
         return True
 
     def is_noisy(self, settings: AgdSettings) -> bool:
-        """It cannot run without noise."""
+        """Return True: the algorithm cannot run without noise."""
         del settings
         return True
 
     def complete(self, request: Mapping[str, Any], examples: int) -> AgdSettings:
-        """Fill in T; without steps or epochs it is 100, where the budget does not end before."""
+        """Return the settings with T, by default 100 steps. The run may end earlier, when its budget is spent."""
         chosen = request.keys() & {"steps", "epochs"}
         cost = examples * (CANDIDATES + 2)
         return self.filled(request, {}, steps=count_steps(request, examples, cost) if chosen else AGD_STEPS)
 
     def gradients_per_step(self, settings: AgdSettings, examples: int) -> int:
-        """Count all examples once for the gradient, and once for the loss at each of its lengths, 0 among them."""
+        """Return the count of one pass for the gradient and one for the loss at each step length, including 0."""
         del settings
         return examples * (CANDIDATES + 2)
 
     def budgeted(
         self, settings: AgdSettings, epsilon: float, delta: float, parts: float, *, printed: bool
     ) -> AgdSettings:
-        """Return the settings with the budgets for epsilon, as printed or as certified."""
+        """Return the settings with the budgets for epsilon, either printed or certified."""
         from dpverify.papers.wang2019.accounting.runs import agd_parameters
 
         p = agd_parameters(epsilon, delta, parts, settings.steps, settings.clip, printed=printed)
@@ -228,7 +228,7 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
         return msgspec.structs.replace(settings, parts=parts, **budgets)
 
     def parameters(self, settings: AgdSettings) -> AgdParameters:
-        """Return the numbers of a run."""
+        """Return the parameters of a run."""
         from dpverify.papers.wang2019.algorithms.baselines import AgdParameters
 
         if settings.rho == 0.0:
@@ -270,7 +270,7 @@ class DpAgdAlgorithm(Algorithm[AgdSettings]):
     def account(
         self, settings: AgdSettings, size: ProblemSize, epsilon: float | None, delta: float
     ) -> tuple[AgdSettings, float]:
-        """Return the settings with the budgets that epsilon allows, and the epsilon that is certified for them."""
+        """Return the settings with the budgets for epsilon, and the epsilon that is certified for them."""
         if epsilon is not None:
             settings = self.budgeted(settings, epsilon, delta, settings.parts, printed=False)
         return settings, self.epsilon(settings, size, delta)

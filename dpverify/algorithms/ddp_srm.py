@@ -1,6 +1,7 @@
 """DDP-SRM, Algorithm 2 of wang2019: DP-SRM in a multi-party computation.
 
-sigma is the noise's deviation over the sensitivity of the rounded sum. ``dpverify.train.ddp`` has its accounting.
+sigma is the standard deviation of the noise over the sensitivity of the rounded sum. ``dpverify.train.ddp`` has the
+accounting.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
     def run(
         self, problem: Regression, settings: DdpSettings, stops: Sequence[int], moved: Observer, stopped: Observer
     ) -> None:
-        """Run the parties as processes."""
+        """Run each party as a process."""
         from dpverify.train.ddp import run_parties
 
         stopped(0, problem.start)
@@ -80,7 +81,7 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
         return ddp_epsilon(settings, even_split(size.examples, settings.parties), size.dimension, delta)
 
     def epsilon_bounds(self, settings: DdpSettings, size: ProblemSize, delta: float) -> Bounds:
-        """Return both bounds; of noise made inside, only the upper one is known."""
+        """Return bounds on epsilon; for noise made inside the computation, the lower bound is 0."""
         from dpverify.privacy.participation import Bounds
         from dpverify.train.ddp import even_split
 
@@ -95,13 +96,13 @@ class DdpSrmAlgorithm(RecursiveMomentum[DdpSettings]):
         sizes = even_split(size.examples, settings.parties)
         if settings.noise != "shares":
             return with_inside_sigma(settings, settings.noise, sizes, size.dimension, epsilon, delta).sigma
-        # the rate is that of the party whose examples are drawn most often
+        # the largest sampling rate of any party
         return least_sigma(settings.batch / (len(sizes) * min(sizes)), settings.steps, epsilon, delta)
 
     def account(
         self, settings: DdpSettings, size: ProblemSize, epsilon: float | None, delta: float
     ) -> tuple[DdpSettings, float]:
-        """Return the settings with their sigma, and the epsilon of the rounded noise; refuse an uneven batch."""
+        """Return the settings with their sigma, and epsilon; reject a batch that the parties cannot split evenly."""
         from dpverify.train.ddp import check_batch, even_split
 
         check_batch(settings, even_split(size.examples, settings.parties))

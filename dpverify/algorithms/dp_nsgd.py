@@ -1,4 +1,4 @@
-"""DP-NSGD, Algorithm 1 of tran2022: normalized momentum with the noise of a tree."""
+"""DP-NSGD, Algorithm 1 of tran2022: normalized momentum with tree-aggregated noise."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class NsgdSettings(NoisySettings, frozen=True, kw_only=True):
 class DpNsgdSettings(NsgdSettings, frozen=True, kw_only=True):
     """Settings of Algorithm 1."""
 
-    # ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``), the fewest that hold every
-    # node of COMPOSE(1, t), t <= T
+    # ``floor(log2 T) + 1``: the paper's R, read as the number of levels (``b = 0..R-1``); fewer levels do not have all
+    # nodes of COMPOSE(1, t), t <= T
     depth: Annotated[int, SettingInfo("R", "Levels of the tree.", is_option=False)]
 
 
@@ -52,7 +52,7 @@ class NormalizedMomentum(Algorithm[NsgdT]):
     needs_lipschitz = True
 
     def nsgd_defaults(self, request: Mapping[str, Any], examples: int) -> dict[str, Any]:
-        """Return T, and the defaults of alpha and eta, which are those of Theorems 6 and 9; check alpha under noise."""
+        """Return T, alpha, and the default eta of Theorems 6 and 9; with noise, alpha must be at least 1/N."""
         steps = count_steps(request, examples, 1)
         alpha = request.get("alpha", 1 / examples)
         if request.get("sigma", 1.0) > 0 and alpha < 1 / examples:
@@ -61,7 +61,7 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         return {"steps": steps, "alpha": alpha, "eta": 1 / math.sqrt(examples * steps)}
 
     def unit_noise(self, settings: NsgdT, size: ProblemSize) -> UnitNoise:
-        """Return what the accountant knows of a run, for each unit of sigma."""
+        """Return the accountant's result for a run with sigma = 1."""
         from dpverify.papers.tran2022.accounting.noise import AccountedRun, unit_noise
 
         names = ("steps", "alpha", "eta", "ordering")
@@ -80,7 +80,7 @@ class NormalizedMomentum(Algorithm[NsgdT]):
         return epsilon_for(self.unit_noise(settings, size), settings.sigma, delta)
 
     def epsilon_bounds(self, settings: NsgdT, size: ProblemSize, delta: float) -> Bounds:
-        """Return both bounds; of Algorithm 2 the lower one counts each node at the most that it can show."""
+        """Return bounds on epsilon. For Algorithm 2, the lower bound takes each node at its largest effect."""
         from dpverify.papers.tran2022.accounting.noise import noise_bounds
 
         return noise_bounds(self.unit_noise(settings, size), settings.sigma, delta)

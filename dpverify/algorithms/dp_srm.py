@@ -1,7 +1,7 @@
-"""DP-SRM, Algorithm 1 of wang2019: gradients clipped at C_1 = 1, their changes at C_2.
+"""DP-SRM, Algorithm 1 of wang2019. Gradients are clipped at C_1 = 1, and their changes at C_2.
 
-sigma is the noise's deviation over the sensitivity of each estimate, 2/b of the first and 2(gamma + (1 - gamma) C_2)/b
-of the others; b_0 = b.
+sigma is the standard deviation of the noise over the sensitivity of an estimate. The sensitivity is 2/b for the first
+estimate and 2(gamma + (1 - gamma) C_2)/b for later estimates; b_0 = b.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ SrmT = TypeVar("SrmT", bound=SrmSettings)
 
 
 class RecursiveMomentum(Algorithm[SrmT]):
-    """What both algorithms of wang2019 have in common."""
+    """The common part of both algorithms of wang2019."""
 
     def srm_settings(self, request: Mapping[str, Any], examples: int, parties: int, **fixed: Any) -> SrmT:
-        """Fill in the settings; each of the parties has as many examples in a batch. An epoch is n/(2b) steps."""
+        """Return all settings. The default batch has equally many examples of each party; n/(2b) steps are an epoch."""
         usual = parties * max(1, round(math.sqrt(examples) / parties))
         batch = check.whole(1, examples, batch=request.get("batch", usual))
         clip = request.get("change_clip", DEFAULT_CHANGE_CLIP)
@@ -86,7 +86,7 @@ class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
         return DpSrm(oracle, len(problem.x), problem.start, numbers, seed=settings.seed)
 
     def parameters(self, settings: SrmSettings, smoothness: float) -> SrmParameters:
-        """Return the numbers of a run."""
+        """Return the parameters of a run."""
         from dpverify.papers.wang2019.algorithms.dp_srm import SrmParameters
 
         s = settings
@@ -125,7 +125,7 @@ class DpSrmAlgorithm(RecursiveMomentum[SrmSettings]):
 
 
 def sum_moves(s: SrmSettings) -> tuple[float, float]:
-    """By how much replacing one example moves the sum over the first batch, and over each later one."""
+    """Return the sensitivities of the sum over the first batch and over each later batch, for replacing one example."""
     return 2.0 * s.clip, 2.0 * (s.gamma * s.clip + (1.0 - s.gamma) * s.change_clip)
 
 

@@ -1,7 +1,7 @@
-"""DPageEM of zhang2021, and the methods that its section 4.1 compares: private descent in stages, or in one stage.
+"""DPageEM of zhang2021 and the methods that its section 4.1 compares: private descent in one or several stages.
 
-Gradients are clipped at 1. sigma is the noise's deviation over the sensitivity 2/b of a batch's mean, where one example
-is replaced. Stage k has 2^k T^0 steps of eta/2^k; the steps of all stages are 2^(K+1) - 2 times T^0.
+Gradients are clipped at 1. sigma is the standard deviation of the noise over 2/b, the sensitivity of a batch mean for
+replacing one example. Stage k has 2^k T^0 steps of size eta/2^k; all stages together have (2^(K+1) - 2) T^0 steps.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class DescentSettings(NoisySettings, frozen=True, kw_only=True):
 
 
 class DescentMomentum(DescentSettings, frozen=True, kw_only=True):
-    """Settings with momentum in all steps."""
+    """Settings of methods with momentum in all steps."""
 
     rho: Rho = DEFAULT_RHO
     momentum_steps: AllSteps
 
 
 class DescentEarlyMomentum(DescentMomentum, frozen=True, kw_only=True):
-    """Settings with momentum that ends early."""
+    """Settings of methods with momentum in the first steps only."""
 
     momentum_steps: EarlySteps
 
@@ -76,20 +76,20 @@ class StageSettings(DescentSettings, frozen=True, kw_only=True):
 
 
 class StageMomentum(StageSettings, frozen=True, kw_only=True):
-    """Settings in stages with momentum in all steps."""
+    """Settings of methods in stages with momentum in all steps."""
 
     rho: Rho = DEFAULT_RHO
     momentum_steps: AllSteps
 
 
 class StageEarlyMomentum(StageMomentum, frozen=True, kw_only=True):
-    """Settings in stages with momentum early in each of them."""
+    """Settings of methods in stages with momentum in the first steps of each stage."""
 
     momentum_steps: EarlySteps
 
 
 class StagesWithoutNoise(StageSettings, frozen=True, kw_only=True):
-    """Settings in stages without noise."""
+    """Settings of methods in stages without noise."""
 
     sigma: float = 0.0
 
@@ -99,7 +99,7 @@ EARLY: Final = (DescentEarlyMomentum, StageEarlyMomentum)
 
 
 class StagedAlgorithm(Algorithm[DescentSettings]):
-    """A method of the family, in stages or in one, with momentum or without; early momentum is on in the first half."""
+    """A method in one or several stages, with or without momentum; early momentum lasts half a stage by default."""
 
     def __init__(self, name: str, summary: str, settings: type[DescentSettings], decay: Decay = "none") -> None:
         self.name = name
@@ -110,13 +110,13 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         self.has_momentum = issubclass(settings, WITH_MOMENTUM)
 
     def momentum_steps(self, steps: int) -> int:
-        """Return how many of a stage's steps have momentum by default."""
+        """Return the default number of steps with momentum in a stage."""
         if issubclass(self.settings, EARLY):
             return steps // 2
         return steps if self.has_momentum else 0
 
     def complete(self, request: Mapping[str, Any], examples: int) -> DescentSettings:
-        """Fill in the settings; steps that do not fill the stages are left out."""
+        """Return all settings; the number of steps is rounded down so that it fills the stages."""
         batch = check.whole(1, examples, batch=request.get("batch", max(1, round(math.sqrt(examples)))))
         steps = count_steps(request, examples, batch)
         parts = 1
@@ -137,7 +137,7 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         return self.filled(request, {"batch": batch, "eta": 1.0 - rho}, steps=stage_steps * parts, **fixed)
 
     def schedule(self, s: DescentSettings) -> StageSchedule:
-        """Return the stages and the noise of a run."""
+        """Return the stages, the batch size and the noise of a run."""
         momentum_steps = s.momentum_steps if isinstance(s, WITH_MOMENTUM) else 0
         stages: tuple[Stage, ...] = (Stage(s.steps, momentum_steps, s.eta, self.decay),)
         if isinstance(s, StageSettings):
@@ -151,7 +151,7 @@ class StagedAlgorithm(Algorithm[DescentSettings]):
         return self.start_on(batch_gradient(problem, settings.clip), n, problem.start, settings)
 
     def start_on(self, oracle: BatchMean, examples: int, start: Vector, settings: DescentSettings) -> StagedDescent:
-        """Return the run on an oracle of clipped gradients."""
+        """Return a run on an oracle of clipped gradients."""
         from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 
         return StagedDescent(oracle, examples, start, self.schedule(settings), seed=settings.seed)
@@ -218,7 +218,7 @@ class Dpageem(StagedAlgorithm):
 
 
 def rho_of(s: DescentSettings) -> float:
-    """Return the weight of the momentum."""
+    """Return the momentum weight, or 0 for settings without momentum."""
     return s.rho if isinstance(s, WITH_MOMENTUM) else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The list of all algorithms: those of dpverify, and those that other packages register."""
+"""All algorithms: the ones of dpverify and the ones that other packages register."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ ALGORITHMS: Final[dict[str, Algorithm[Any]]] = {algorithm.name: algorithm for al
 
 
 def algorithm_named(name: str) -> Algorithm[Any]:
-    """Return the algorithm of a name, or the object that ``module:NAME`` or ``file.py:NAME`` names.
+    """Return a registered algorithm by name, or the object at ``module:NAME`` or ``file.py:NAME``.
 
     Raises
     ------
     ArgumentError
-        If there is none.
+        If there is no such algorithm, or it cannot be loaded.
 
     Examples
     --------

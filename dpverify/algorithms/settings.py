@@ -1,4 +1,4 @@
-"""Settings of an optimizer: each field has the paper's letter, a domain, a default and a line of help."""
+"""Settings of an optimizer. Each field has the paper's symbol, a domain, a default and a line of help."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.problems.rows import RowScaling
 
-MOST_STEPS: Final = 1 << 53  # a float counts this far, and no run gets there
+MOST_STEPS: Final = 1 << 53  # floats represent all integers up to here
 DEFAULT_EPOCHS: Final = 10
 
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """What is known of a setting besides its name, type and default; for ``Annotated``.
+    """Metadata of a setting, besides its name, type and default value; for ``Annotated``.
 
     Parameters
     ----------
     letter : str
-        Letter of the paper, such as ``eta``.
+        Symbol in the paper, such as ``eta``.
     help : str
-        One line for the command line.
+        Help text for the command line.
     take : callable, optional
-        Check of ``dpverify.kernels.check`` that takes the value by keyword and returns it; by default the choices of a
-        ``Literal`` are the domain.
+        A check such as those in ``dpverify.kernels.check``: it takes the value as a keyword argument and returns it. By
+        default, the choices of a ``Literal`` are the domain.
     default : str
-        The default in words, where it follows from the size of the data.
+        Description of a default that depends on the size of the data.
     is_option : bool
-        Whether a user may choose it; otherwise it follows from other settings.
+        Whether a user may choose the value; otherwise it follows from other settings.
 
     Examples
     --------
@@ -51,12 +51,12 @@ class SettingInfo:
 
 
 def whole(least: int, most: int | None = None) -> Callable[..., int]:
-    """Make the check of a whole number in a range."""
+    """Return a check for an integer in a range."""
     return partial(check.whole, least, most)
 
 
 def fraction(**named: Any) -> float:
-    """Take a number above 0 and below 1, such as delta."""
+    """Return a number above 0 and below 1, such as delta."""
     (name,) = named
     value = check.positive(**named)
     if not value < 1.0:
@@ -65,7 +65,7 @@ def fraction(**named: Any) -> float:
 
 
 def momentum(**named: Any) -> float:
-    """Take a number in [0, 1), such as the weight of the momentum."""
+    """Return a number in [0, 1), such as the weight of the momentum."""
     (name,) = named
     value = check.proportion(**named)
     if not value < 1.0:
@@ -74,7 +74,7 @@ def momentum(**named: Any) -> float:
 
 
 class Settings(Record, frozen=True, kw_only=True):
-    """Settings that every run has. Subclasses add those of an optimizer.
+    """Settings of every run. Subclasses add the settings of an optimizer.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Settings(Record, frozen=True, kw_only=True):
     seed: Annotated[
         int, SettingInfo("seed", "Seed of the random numbers; the same seed gives the same result.", whole(0))
     ] = 0
-    sigma: float = 0.0  # of the optimizers without noise
+    sigma: float = 0.0  # value for optimizers without noise
 
 
 class NoisySettings(Settings, frozen=True, kw_only=True):
@@ -106,16 +106,16 @@ class NoisySettings(Settings, frozen=True, kw_only=True):
 
 
 class Option(NamedTuple):
-    """A field that a user may set, as a command line or a form shows it."""
+    """A field of the settings, described for a command line or a form."""
 
     name: str
     type: Any
     setting: SettingInfo
     is_required: bool
-    default: object  # None: it follows from the size of the data, or there is none
+    default: object  # None if there is no default, or if it depends on the size of the data
 
     def checked(self, value: Any) -> Any:
-        """Return a value that is in the domain, or raise an ArgumentError."""
+        """Return the value if it is in the domain, or raise an ArgumentError."""
         if self.setting.take is not None:
             return self.setting.take(**{self.name: value})
         if get_origin(self.type) is Literal and value not in get_args(self.type):
@@ -125,7 +125,7 @@ class Option(NamedTuple):
 
 @cache
 def described(kind: type[Record]) -> dict[str, Option]:
-    """Return the described fields of a record in order, those that are no option among them.
+    """Return the fields of a record that have a :class:`SettingInfo`, in order, including those a user may not set.
 
     Examples
     --------
@@ -156,6 +156,6 @@ def options(kind: type[Record]) -> dict[str, Option]:
 
 
 def _without_none(value_type: Any) -> Any:
-    """Return the type of a value that is not left out."""
+    """Return the type without None if it is an optional type."""
     kinds = [kind for kind in get_args(value_type) if kind is not NoneType]
     return kinds[0] if NoneType in get_args(value_type) and len(kinds) == 1 else value_type

@@ -1,4 +1,4 @@
-"""SR-NSGD, Algorithm 2 of tran2022: normalized momentum of a recursive estimator, with the noise of trees."""
+"""SR-NSGD, Algorithm 2 of tran2022: normalized momentum of a recursive estimator, with tree-aggregated noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Steps of bundled algorithms as optimizers for ``dpverify conform``: the kernels themselves, on given gradients."""
+"""Steps of bundled algorithms as optimizers for ``dpverify conform``. They run the real kernels on given gradients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def batches_of(size: int) -> Any:
 
 
 def promise_of(sigma: float, clip: float, batch: int) -> Promise:
-    """Return the promise of noise of sigma times 2C/b on a mean over a batch, where one example is replaced."""
+    """Return the promise of noise of deviation sigma times 2C/b on a batch mean, for replacing one example."""
     from dpverify.conform import Promise
 
     sizes = {"examples": EXAMPLES, "batch": batch, "divisor": float(batch)}
@@ -45,7 +45,7 @@ def promise_of(sigma: float, clip: float, batch: int) -> Promise:
 
 
 def descent_optimizer(method: NoisyBaseline | StagedAlgorithm, settings: Any, batch: int) -> PrivateOptimizer:
-    """Return the first step of noisy descent, in which there is no momentum yet."""
+    """Return an optimizer that does the first step of noisy descent, which has no momentum yet."""
     from dpverify.conform import PrivateOptimizer
 
     def step(state: None, gradients: Matrix, rng: Generator) -> tuple[None, Vector]:
@@ -63,9 +63,9 @@ def descent_optimizer(method: NoisyBaseline | StagedAlgorithm, settings: Any, ba
 
 
 def estimate_optimizer(method: DpSrmAlgorithm, settings: Any) -> PrivateOptimizer:
-    """Return an estimate of DP-SRM after the first, less what is known of the one before.
+    """Return an optimizer that computes DP-SRM's second estimate, minus the part that comes from the first estimate.
 
-    The gradients are those at the new iterate; those at the old one are 0, so that both clip lengths are reached.
+    The gradients are taken at the new iterate. At the old iterate they are 0, so both clip lengths are reached.
     """
     from dpverify.conform import PrivateOptimizer
 

@@ -1,1 +1,1 @@
-"""Jitted primitives that papers share: dyadic intervals, noise tapes, and the one ``@kernel`` decorator."""
+"""Compiled primitives that several papers share: dyadic intervals, noise tapes, and the ``@kernel`` decorator."""

@@ -1,4 +1,4 @@
-"""Checks of arguments: each takes its value by keyword, so that the message cannot name the wrong variable."""
+"""Argument checks. Each check takes its value by keyword, so that the error message names the right variable."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_STEPS = 1 << 62  # Ends of intervals of steps stay below this, so that no sum of two of them leaves 64 bits
+MOST_STEPS = 1 << 62  # upper bound on step numbers, so that the sum of two of them fits in 64 bits
 
 
 class ArgumentError(ValueError):
-    """An argument outside its domain; ``str(error)`` is one line with variable, rule and value."""
+    """An argument is outside its domain; ``str(error)`` is one line with the variable, the rule and the value."""
 
     def __init__(self, variable: str, value: object, rule: str) -> None:
         self.variable, self.value, self.rule = variable, _short(value), rule
@@ -23,7 +23,7 @@ class ArgumentError(ValueError):
 
 
 def whole(least: int, most: int | None = None, /, **named: Any) -> int:
-    """Take an integer (of Python or numpy, but no bool) in a range."""
+    """Return an integer in a range (a Python or numpy integer, not a bool), or raise an ArgumentError."""
     ((variable, value),) = named.items()
     upper = "" if most is None else f" and at most {most}"
     rule = f"must be an integer, at least {least}{upper}"
@@ -37,29 +37,29 @@ def whole(least: int, most: int | None = None, /, **named: Any) -> int:
 
 
 def weight(**named: Any) -> float:
-    """Take a number in (0, 1], such as the momentum weight alpha."""
+    """Return a number in (0, 1], such as the momentum weight alpha."""
     return _number(named, "must lie in (0, 1]", lambda x: 0.0 < x <= 1.0)
 
 
 def proportion(**named: Any) -> float:
-    """Take a number in [0, 1], such as the cross-batch weight gamma."""
+    """Return a number in [0, 1], such as the cross-batch weight gamma."""
     return _number(named, "must lie in [0, 1]", lambda x: 0.0 <= x <= 1.0)
 
 
 def positive(**named: Any) -> float:
-    """Take a finite number above 0."""
+    """Return a finite number above 0."""
     return _number(named, "must be finite and above 0", lambda x: 0.0 < x < math.inf)
 
 
 def not_negative(**named: Any) -> float:
-    """Take a finite number of at least 0."""
+    """Return a finite number that is at least 0."""
     return _number(named, "must be finite and at least 0", lambda x: 0.0 <= x < math.inf)
 
 
 def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
-    """Take a finite array of a given shape, as contiguous float64.
+    """Return a finite array of the given shape as contiguous float64.
 
-    The value itself where it already is such an array, else a copy.
+    The array is copied only if it does not already have this form. None in ``shape`` allows any positive length.
     """
     ((variable, value),) = named.items()
     lengths = ", ".join("any" if length is None else str(length) for length in shape)
@@ -81,7 +81,7 @@ def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
 
 
 def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArray[np.float64]:
-    """Take an array that can receive a result while those of ``apart`` are read; None makes a new one."""
+    """Return an output array that shares no memory with the arrays in ``apart``; None allocates a new array."""
     ((variable, value),) = named.items()
     if value is None:
         return np.empty(shape)
@@ -95,7 +95,7 @@ def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArr
 
 
 def memory(floats: int, **named: int) -> None:
-    """Refuse sizes whose arrays cannot fit in this machine's memory, before anything is allocated."""
+    """Raise an ArgumentError if arrays of these sizes cannot fit in this machine's memory."""
     have = physical_bytes()
     if 8 * floats > have:
         sizes = ", ".join(f"{variable}={value}" for variable, value in named.items())
@@ -104,7 +104,7 @@ def memory(floats: int, **named: int) -> None:
 
 
 def physical_bytes() -> int:
-    """Tell how much memory the machine has. Bytes; where the system does not say, what 48 bits of address can reach."""
+    """Return the machine's memory in bytes, or 2^48 if the operating system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,20 +1,20 @@
-"""Sums of clipped gradients of a batch, for linear models: no gradient of a single example is ever stored.
+"""Sums of clipped gradients of a batch, for linear models, without storing the gradient of any single example.
 
-The loss of an example is ``f(<x, w>, y)``, so that its gradient is a slope times its row, of length ``|slope| |x|``:
+The loss of an example is ``f(<x, w>, y)``. Its gradient is a slope times its row and has the norm ``|slope| |x|``:
 
     sum over the batch of  slope_i min(1, C / (|slope_i| |x_i|)) x_i,        slope_i = f'(<x_i, w>, y_i).
 
-One pass over the rows finds the slopes, a second adds the rows up, eight rows at a time, so that the second pass reads
-what the first has just brought near. What all examples have in common, as a regularizer's gradient, is no part of this:
-it depends on no example, so it is added after clipping, and replacing one example moves the sum by at most 2C.
+Eight rows are processed at a time. The first pass over them computes the slopes; the second pass adds up the rows,
+which are then in the cache. The gradient of a regularizer depends on no example. The caller adds it after clipping, so
+replacing one example moves the sum by at most 2C.
 
-Rows are padded: to whole cache lines, and for each example's label and length to come along with its row.
+Rows are padded to whole cache lines. The padding also stores the label and the norm of each example beside its row.
 
-The recursive momentum of DP-SRM also needs the change of each gradient, which is a slope times the row x, too:
+The recursive momentum of DP-SRM also needs the change of each gradient, which is also a slope times the row x:
 
     gamma clip(s_new x, C) + (1 - gamma) clip((s_new - s_old) x, C'),      clip(v, C) = v min(1, C / |v|).
 
-Both products of a row are taken while it is near, and it is added up once, in one pass.
+Both inner products of a row are computed while the row is in the cache, and the row is added to the sum once.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from dpverify.kernels.vector import norm, prefetch_row
 Slope: TypeAlias = Callable[[float, float], float]
 """Kernel ``slope(z, y)``: derivative of an example's loss by ``z = <x, w>``."""
 
-WIDTH = 32  # Rows are padded to a multiple of this many numbers
+WIDTH = 32  # rows are padded to a multiple of this many numbers
 
 GROUP, AHEAD = 8, 4
 """Rows in hand at a time, and how many rows ahead memory is asked for: all of them fit in the nearest cache."""
 
-ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]  # Kernel that ``clipped_sum`` makes
+ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]  # made by ``clipped_sum``
 
-EXTRA = 2  # Numbers at the end of a padded row that are none of its own: the label, and a bound on its length
+EXTRA = 2  # numbers at the end of a padded row besides its entries: the label, and a bound on the norm of the row
 
 _LANES = tuple(np.uint64(k) for k in range(8))
 
 
 @kernel
 def fold_products(rows: Vector, at: np.uint64, w: Vector, q: np.uint64, out: Vector) -> None:
-    """Write the products of a row, ``rows[at : at + 4q]``, and ``w``, four added up, into ``out``, shape (q,)."""
+    """Write the products of the entries of ``rows[at : at + 4q]`` and ``w`` to ``out``, shape (q,), in sums of four."""
     for j in range(q):
         k = j + q
         m = at + j + q
@@ -58,7 +58,7 @@ def fold_products(rows: Vector, at: np.uint64, w: Vector, q: np.uint64, out: Vec
 
 @kernel
 def add_up(v: Vector, q: np.uint64) -> float:
-    """Sum of ``v``, shape (q,) with q a multiple of 8, in eight parts and a fixed order."""
+    """Return the sum of ``v``, shape (q,), added up as eight partial sums in a fixed order; q is a multiple of 8."""
     a = 0.0
     b = 0.0
     c = 0.0
@@ -81,7 +81,7 @@ def add_up(v: Vector, q: np.uint64) -> float:
 
 @kernel
 def add_four(rows: Vector, at: Indices, weights: Vector, first: int, p: np.uint64, out: Vector) -> None:
-    """Add four rows, the ``first``, ... of those that begin at ``at``, times their weights, to ``out``, shape (p,)."""
+    """Add four weighted rows, which begin at ``at[first]`` to ``at[first + 3]``, to ``out``, shape (p,)."""
     a = weights[first]
     b = weights[first + 1]
     c = weights[first + 2]
@@ -96,13 +96,16 @@ def add_four(rows: Vector, at: Indices, weights: Vector, first: int, p: np.uint6
 
 @lru_cache(maxsize=32)
 def clipped_sum(slope: Slope) -> ClippedSum:
-    """Make the kernel for a loss; it is part of the kernel, since to pass it would cost as much as 50 rows a call.
+    """Return the kernel for a loss. The loss is compiled into it, because passing it would cost as much as 50 rows.
 
-    ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients into ``out``: * ``rows``, (n,
-    p) array of float, from :func:`pad_rows`; * ``batch``, (B,) array of int: examples, 0..n-1, which is not looked at.
-    B may be 0; one that is named twice counts twice; * ``w``, (p,) array of float: where the gradients are taken; zeros
-    behind its d numbers; * ``clip``, float: C, above 0; infinite: nothing is clipped; * ``out``, (p,) array of float:
-    receives the sum; zeros behind its d numbers.
+    ``total(rows, batch, w, clip, out)`` writes the sum of the batch's clipped gradients to ``out``:
+
+    * ``rows``, (n, p) array of float, from :func:`pad_rows`;
+    * ``batch``, (B,) array of int: examples, 0..n-1, which are not checked. B may be 0; an example that occurs twice
+      counts twice;
+    * ``w``, (p,) array of float: the iterate, d numbers followed by zeros;
+    * ``clip``, float: C, above 0; an infinite C does not clip;
+    * ``out``, (p,) array of float: receives the sum, d numbers followed by zeros.
     """
 
     @kernel
@@ -140,11 +143,11 @@ def clipped_sum(slope: Slope) -> ClippedSum:
 
 
 def pad_rows(x: Matrix, y: Vector) -> Matrix:
-    """Copy a data set into rows of whole cache lines, each with its label and a bound on its length at the end.
+    """Copy a data set into rows of whole cache lines that end with the label and a bound on the norm of the row.
 
-    p is the first multiple of WIDTH from d + 2 on; the row, zeros, the label, and a bound on the row's length that is
-    above it by a relative error of at most ``(d + 16) 2^-52``, so that rounding makes no clipped row too long. Shapes:
-    ``x`` (n, d), ``y`` (n,).
+    The width p is the smallest multiple of WIDTH that is at least d + 2. A row has its d numbers, zeros, the label, and
+    an upper bound on its norm with a relative error of at most ``(d + 16) 2^-52``, so that no clipped row is longer
+    than C after rounding. Shapes: ``x`` (n, d), ``y`` (n,).
     """
     x = check.array(None, None, x=x)
     y = check.array(len(x), y=y)
@@ -163,13 +166,13 @@ def pad_rows(x: Matrix, y: Vector) -> Matrix:
 
 @kernel
 def fill_lengths(x: Matrix, factor: float, rows: Matrix) -> None:
-    """Write ``factor`` times the length of each row of ``x``, shape (n, d), into the last column of ``rows``."""
+    """Write ``factor`` times the norm of each row of ``x``, shape (n, d), to the last column of ``rows``."""
     for i in range(x.shape[0]):
         rows[i, rows.shape[1] - 1] = factor * norm(x[i])
 
 
 def padded(dimension: int) -> int:
-    """How wide a padded row of this many numbers is."""
+    """Return the width of a padded row of this many numbers."""
     return -(-(check.whole(1, dimension=dimension) + EXTRA) // WIDTH) * WIDTH
 
 
@@ -178,17 +181,17 @@ RecursiveSum: TypeAlias = Callable[[Matrix, Indices, Vector, Vector, float, floa
 
 @kernel
 def shortened(slope: float, length: float, clip: float) -> float:
-    """``slope`` times ``min(1, clip / (|slope| length))``: the factor of a row of this length after clipping."""
+    """Return ``slope min(1, clip / (|slope| length))``, the factor of a row of norm ``length`` after clipping."""
     product = abs(slope) * length
     return slope * min(1.0, clip / product) if product > 0.0 else slope  # NaN stays NaN
 
 
 @lru_cache(maxsize=32)
 def recursive_sum(slope: Slope) -> RecursiveSum:
-    """Make the kernel for a loss, ``total(rows, batch, new, old, gamma, clip, change_clip, out)``.
+    """Return the kernel ``total(rows, batch, new, old, gamma, clip, change_clip, out)`` for a loss.
 
-    ``rows`` (n, p) from ``clipping.pad_rows``; ``batch`` (B,) examples; ``new``, ``old`` and ``out`` (p,), zeros behind
-    their d numbers; ``clip`` and ``change_clip``: C and C', above 0, infinite where nothing is clipped.
+    ``rows`` (n, p): from :func:`pad_rows`. ``batch`` (B,): examples. ``new``, ``old`` and ``out`` (p,): d numbers
+    followed by zeros. ``clip`` and ``change_clip``: C and C', above 0; an infinite value does not clip.
     """
 
     @kernel

@@ -1,10 +1,10 @@
-"""Rows of which only some entries are stored (CSR), for linear models: products, gradients, sums of clipped ones.
+"""Sparse rows (CSR) for linear models: inner products, gradients, and sums of clipped gradients.
 
-Row i has the entries ``starts[i] <= k < starts[i + 1]``: ``values[k]`` in column ``columns[k]``, no column twice. All
-that a kernel touches of an example is its row, so that its gradient ``slope x_i`` costs as many operations as the row
-has entries. The sums are those of ``kernels.clipping``, up to the order of their additions.
+Row i has the entries ``starts[i] <= k < starts[i + 1]``: ``values[k]`` is in column ``columns[k]``, and no column
+occurs twice. A kernel reads only the row of an example, so the gradient ``slope x_i`` costs as many operations as the
+row has entries. The sums are those of ``kernels.clipping``, up to the order of their additions.
 
-Columns and places are unsigned: they never count from the end, so that no sign is looked at.
+Columns and indices are unsigned, so that numba does not compile a test for negative indices.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dpverify.kernels.jit import kernel, step_kernel
 from dpverify.kernels.numba_internals import LINE, prefetch
 from dpverify.kernels.typing import Indices, Vector
 
-Columns: TypeAlias = NDArray[np.uint32]  # Numbers of columns, shape (m,)
+Columns: TypeAlias = NDArray[np.uint32]  # column indices, shape (m,)
 
 SparseGradient: TypeAlias = Callable[[Vector, Columns, Vector, float, Vector], None]
 """Kernel ``gradient(w, columns, values, y, out)``: adds to ``out`` what is the example's own of its gradient."""
@@ -40,7 +40,7 @@ class CsrArrays(NamedTuple):
 
 @step_kernel
 def row_product(starts: Indices, columns: Columns, values: Vector, i: int, w: Vector) -> float:
-    """Product of row i and ``w``, shape (d,)."""
+    """Return the inner product of row i and ``w``, shape (d,)."""
     total = 0.0
     for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1])):
         total += values[k] * w[columns[k]]
@@ -56,7 +56,7 @@ def add_row(starts: Indices, columns: Columns, values: Vector, i: int, weight: f
 
 @kernel
 def row_products(rows: CsrArrays, w: Vector, out: Vector) -> None:
-    """Write the products of all rows and ``w``, shape (d,), into ``out``, shape (n,)."""
+    """Write the inner products of all rows and ``w``, shape (d,), to ``out``, shape (n,)."""
     starts, columns, values = rows
     for i in range(out.shape[0]):
         out[i] = row_product(starts, columns, values, i, w)
@@ -64,7 +64,7 @@ def row_products(rows: CsrArrays, w: Vector, out: Vector) -> None:
 
 @kernel
 def copy_rows(rows: CsrArrays, chosen: Indices, out: CsrArrays) -> None:
-    """Copy the ``chosen`` rows, in this order, to ``out``, whose ``starts`` are there already."""
+    """Copy the ``chosen`` rows, in this order, to ``out``, whose ``starts`` are already filled in."""
     starts, columns, values = rows
     for i in range(chosen.shape[0]):
         to = out.starts[i]
@@ -73,14 +73,14 @@ def copy_rows(rows: CsrArrays, chosen: Indices, out: CsrArrays) -> None:
             out.columns[to + k], out.values[to + k] = columns[first + k], values[first + k]
 
 
-# how many examples ahead the place of a row is asked for, and then its entries
+# prefetch distances, in examples: FAR for the start of a row, NEAR for its entries
 FAR = 16
 NEAR = 8
 
 
 @step_kernel
 def ask_ahead(rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, place: int) -> None:
-    """Ask for what examples after that at ``place`` of the batch will need, all of which comes from far away."""
+    """Prefetch the data of examples that come after position ``place`` in the batch."""
     starts, columns, values = rows
     if place + FAR < batch.shape[0]:
         far = np.uint64(batch[place + FAR])
@@ -99,9 +99,10 @@ SparseSum: TypeAlias = Callable[[CsrArrays, Vector, Vector, Indices, Vector, flo
 
 @lru_cache(maxsize=32)
 def sparse_clipped_sum(slope: Slope) -> SparseSum:
-    """Make the kernel ``total(rows, y, lengths, batch, w, clip, out)`` for a loss: the sum of clipped gradients.
+    """Return the kernel ``total(rows, y, lengths, batch, w, clip, out)``, the sum of clipped gradients of a loss.
 
-    ``lengths`` (n,): bounds on the rows' lengths; the other arguments as of ``clipping.clipped_sum``, without padding.
+    ``lengths`` (n,): bounds on the norms of the rows. The other arguments are as in ``clipping.clipped_sum``, without
+    padding.
     """
 
     @kernel
@@ -127,9 +128,10 @@ SparseRecursiveSum: TypeAlias = Callable[
 
 @lru_cache(maxsize=32)
 def sparse_recursive_sum(slope: Slope) -> SparseRecursiveSum:
-    """Make the kernel ``total(rows, y, lengths, batch, new, old, gamma, clip, change_clip, out)``.
+    """Return the kernel ``total(rows, y, lengths, batch, new, old, gamma, clip, change_clip, out)`` for a loss.
 
-    ``lengths`` as in ``sparse_clipped_sum``; the other arguments as of ``recursive.recursive_sum``, without padding.
+    ``lengths`` is as in ``sparse_clipped_sum``. The other arguments are as in ``clipping.recursive_sum``, without
+    padding.
     """
 
     @kernel

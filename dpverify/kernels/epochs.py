@@ -1,7 +1,7 @@
-"""Which example each step uses: epochs that go through all examples in the order of a permutation, or a given schedule.
+"""The example that each step uses, from permutations of all examples (one epoch each) or from a given schedule.
 
-Epoch q = 0, 1, ... owns the steps qN + 1 .. (q + 1)N. A permutation is drawn at an epoch's first step, in every epoch
-("fresh") or in the first alone ("once"); one of an epoch without steps is not drawn.
+Epoch q = 0, 1, ... has the steps qN + 1 .. (q + 1)N. A permutation is drawn at the first step of every epoch ("fresh")
+or only of the first epoch ("once"). No permutation is drawn for an epoch that does not begin.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from dpverify.shared_types import Ordering
 
 
 class ExampleOrder(NamedTuple):
-    """Where the example of the next step comes from."""
+    """The source of the example of each step."""
 
-    permutation: Indices  # (N,) shuffled where an epoch begins
+    permutation: Indices  # (N,) shuffled at the start of an epoch
     last: int  # last step at which it may be shuffled
     rng: Generator  # for the permutations
-    epoch: Indices  # (1,) first step of the present epoch; 0 before the first
-    given: Indices  # (T,) example of each step, instead of a permutation; (0,): there is none
+    epoch: Indices  # (1,) first step of the current epoch; 0 before the first epoch
+    given: Indices  # (T,) example of each step, instead of a permutation; (0,) if permutations are used
 
 
 def new_order(examples: int, last: int, seed: Seed, given: Indices | None = None) -> ExampleOrder:
-    """Make the order before the first step; permutations come from the seed's stream 0."""
+    """Return the order before the first step; permutations come from the seed's stream 0."""
     none = np.empty(0, dtype=np.int64)
     epoch = np.zeros(1, dtype=np.int64)
     return ExampleOrder(np.arange(examples), last, generator(seed, 0), epoch, none if given is None else given)
 
 
 def last_shuffle(ordering: Ordering, steps: int) -> int:
-    """Last step at which a permutation may be drawn."""
+    """Return the last step at which a permutation may be drawn."""
     return steps if check_ordering(ordering) == "fresh" else 1
 
 
 def check_ordering(ordering: Ordering) -> Ordering:
-    """Refuse an unknown ordering."""
+    """Return the ordering, or raise an ArgumentError if it is unknown."""
     if ordering not in ("fresh", "once"):
         raise check.ArgumentError("ordering", ordering, "must be fresh or once")
     return ordering
@@ -51,13 +51,13 @@ def check_ordering(ordering: Ordering) -> Ordering:
 
 @kernel
 def begins(t: int, N: int, last: int) -> bool:
-    """Tell whether a permutation is drawn at step t: at an epoch's first step, and not after step ``last``."""
+    """Test whether a permutation is drawn at step t: at the first step of an epoch, up to step ``last``."""
     return (t - 1) % N == 0 and t <= last
 
 
 @step_kernel
 def example_of(t: int, order: ExampleOrder) -> int:
-    """Give the example of step t, 0..N-1; steps come in order, and one that is asked for again draws nothing again."""
+    """Return the example of step t, 0..N-1. Steps must come in order; repeating a step draws no new permutation."""
     if order.given.shape[0] > 0:
         return int(order.given[t - 1])
     permutation = order.permutation
@@ -72,19 +72,16 @@ def example_of(t: int, order: ExampleOrder) -> int:
 
 @step_kernel
 def ask_ahead(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
-    """Ask for the row of the example after that of step t, which comes from far away; nothing changes.
-
-    Shapes: ``rows`` (N * p,).
-    """
+    """Prefetch the row of the example of step t + 1. Shapes: ``rows`` (N * p,)."""
     i = t + 1 - order.epoch[0]
     if i < order.permutation.shape[0] and order.given.shape[0] == 0:
         prefetch_row(rows, np.uint64(order.permutation[i]) * p, p)
 
 
 def draw_schedule(examples: int, steps: int, ordering: Ordering, seed: Seed) -> Indices:
-    """Draw the example of each step, as a run with this seed does.
+    """Return the example of each step, 0..N-1, as a run with this seed draws it.
 
-    Numbers 0..N-1; each epoch of N steps has all of them.
+    Each complete epoch of N steps has every example once.
     """
     N = check.whole(1, examples=examples)
     steps = check.whole(1, MOST_STEPS - 1, steps=steps)
@@ -97,15 +94,15 @@ def draw_schedule(examples: int, steps: int, ordering: Ordering, seed: Seed) -> 
 
 @kernel
 def write_schedule(order: ExampleOrder, out: Indices) -> None:
-    """Write the example of each step into ``out``, shape (T,)."""
+    """Write the example of each step to ``out``, shape (T,)."""
     for t in range(1, out.shape[0] + 1):
         out[t - 1] = example_of(t, order)
 
 
 def check_schedule(schedule: Indices, examples: int, steps: int) -> Indices:
-    """Take the example of each step, in any order: an example may come twice in an epoch, or not at all.
+    """Return a schedule, the example of each step, or raise an ArgumentError if it is invalid.
 
-    Shapes: ``schedule`` (T,), returns (T,).
+    Any order is valid: an example may occur twice in an epoch, or not at all. Shapes: ``schedule`` (T,), returns (T,).
     """
     examples_of_steps = np.array(schedule)
     if examples_of_steps.shape != (steps,) or examples_of_steps.dtype.kind not in "iu":

@@ -1,12 +1,14 @@
-"""A digest of all that decides what a function compiles to: its code, its constants, its options, and what it calls.
+"""Digest of everything that determines the compiled code of a function: code, constants, options, called functions.
 
-Files of compiled kernels are named by such digests. Numba's own cache numbers its files and keeps an index beside them.
-Two processes that compile different signatures at once may pick the same number, and the index is written before the
-file that it names; either way one of them can be handed the machine code of another function. It also looks at one
-source file only, so that a kernel which calls a kernel of another file stays as it was when that one changes. A
-verifier cannot live with either. Here a file's name is the digest of the code, of every kernel and constant that it
-reaches, of the signature and of the compiler with its options; it is written aside and moved into place, so a file is
-there whole or not at all, and no index can disagree with it.
+Files of compiled kernels are named by these digests. Numba's own cache is not reliable enough for a verifier. It
+numbers its files and lists them in an index. Two processes that compile different signatures at the same time may
+choose the same number, and the index is written before the file that it names. In both cases a process can load the
+machine code of another function. Numba also checks one source file only: a kernel is not recompiled if a kernel that it
+calls, in another file, has changed.
+
+Here the name of a file is the digest of the code, of every kernel and constant that it uses, of the signature, and of
+the compiler with its options. A file is written under a temporary name and then renamed, so it is always complete.
+There is no index.
 """
 
 from __future__ import annotations
@@ -24,11 +26,10 @@ from numba.core.registry import cpu_target
 
 
 def fingerprint(function: Any) -> str:
-    """Digest a function's or a kernel's code and everything of ours that it reaches.
+    """Return the digest of a function or kernel and of all code of dpverify that it uses, 64 hexadecimal digits.
 
-    64 hexadecimal digits. Equal in every process with the same sources; another when the body of the function, a
-    constant, a value in its closure, an option of the compiler, or any of these in what it calls, is changed: in a
-    kernel, in an intrinsic, or in what overloads a plain function.
+    The digest is the same in every process with the same sources. It changes with the body of the function, a constant,
+    a value in its closure, a compiler option, or any of these in a kernel, an intrinsic or an overload that it calls.
     """
     digest = hashlib.sha256()
     for part in _value(function, (), set()):
@@ -70,9 +71,9 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _overloads(function: FunctionType) -> Iterator[FunctionType]:
-    """Yield what compiled code runs in the place of a plain function: numba keeps it beside the function, not in it."""
+    """Yield the overloads that compiled code runs instead of a plain function; numba stores them in a registry."""
     context = cpu_target.typing_context
-    context.refresh()  # takes in what was overloaded since
+    context.refresh()  # registers new overloads
     registered = context._lookup_global(function)
     for template in getattr(registered, "templates", ()):
         if isinstance(body := getattr(template, "_overload_func", None), FunctionType):
@@ -80,8 +81,8 @@ def _overloads(function: FunctionType) -> Iterator[FunctionType]:
 
 
 def _value(value: Any, names: tuple[str, ...], visited: set[int]) -> Iterator[str]:
-    """Describe something that a function refers to; ``names`` are those it looks up, in case of a module of ours."""
-    body = getattr(value, "py_func", getattr(value, "_defn", value))  # of a kernel, of an intrinsic
+    """Yield a description of a value that a function uses; of dpverify's modules, only the attributes in ``names``."""
+    body = getattr(value, "py_func", getattr(value, "_defn", value))  # the function of a kernel or an intrinsic
     if isinstance(body, FunctionType):
         yield f"options {sorted(getattr(value, 'targetoptions', {}).items())}"
         yield from _function(body, visited)
@@ -98,17 +99,17 @@ def _value(value: Any, names: tuple[str, ...], visited: set[int]) -> Iterator[st
     elif isinstance(value, tuple):
         for item in value:
             yield from _value(item, names, visited)
-    elif isinstance(value, type) and hasattr(value, "_fields"):  # a record: its fields decide what a name reads
+    elif isinstance(value, type) and hasattr(value, "_fields"):  # a named tuple: attributes depend on its fields
         yield f"{value!r} {value._fields}"
-    else:  # a number, a type, a function of numpy; a name with an address in it is never found again, which is safe
+    else:  # a number, a type or a numpy function; an address in it only prevents a cache hit
         yield repr(value)
 
 
-FORMAT = 4  # Other than in releases whose files must not be read
+FORMAT = 4  # increase it if files of earlier releases must not be read
 
 
 def file_name(base: str, code: Iterable[object], settings: object) -> str:
-    """Name the file of a function: ``code`` is what it is compiled from, ``settings`` those of the compiler."""
+    """Return the file name of a compiled function; ``code`` describes its source, ``settings`` the compiler's."""
     digest = hashlib.sha256()
     for part in (FORMAT, *code, numba.__version__, llvmlite.__version__, sys.version_info[:2], settings):
         digest.update(repr(part).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""The one place that owns the options of the jit: nobody else imports ``numba.njit``."""
+"""The options of the JIT compiler. No other module imports ``numba.njit``."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from dpverify.kernels.numba_internals import entries, prepare, without_dispatch
 P = ParamSpec("P")
 R = TypeVar("R")
 
-CompilationError = NumbaError  # What calling a kernel raises when it cannot be compiled for the types of its arguments
+CompilationError = NumbaError  # raised by a call of a kernel that cannot be compiled for these argument types
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a function on its first call, for the types of that call.
+    """Compile a function on its first call, for the argument types of that call.
 
-    The interpreter's lock is released while it runs, division by zero gives infinities and NaN as in numpy, and every
-    operation is rounded as it is written: no fastmath, it would change the numbers that we verify. Compiled code is
-    kept between runs; see ``kernels.fingerprint``. A kernel that is called with a number written out, as in
-    ``f(0, x)``, is the one that is called with a variable. Under ``NUMBA_DISABLE_JIT=1`` the function comes back as is.
+    The kernel releases the GIL while it runs. Division by zero gives infinities and NaN, as in numpy. fastmath is off,
+    because it would change the numbers that dpverify verifies. Compiled code is cached on disk; see
+    ``kernels.fingerprint``. Literal arguments, as in ``f(0, x)``, are not compiled separately. With
+    ``NUMBA_DISABLE_JIT=1`` the function is returned unchanged.
 
-    ``function``: numbers and arrays in, numbers and arrays out. It may call other kernels, and take them as arguments,
-    but not as a typed function of numba's.
+    ``function`` takes and returns numbers and arrays. It may call other kernels and take them as arguments, but not as
+    a first-class function type of numba.
     """
     return _compiled(function, counting=True)
 
 
 def inner_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a kernel that others call in a loop. It makes no array, and counts no references to those it is given.
+    """Compile a kernel that other kernels call in a loop. It may not allocate arrays, and counts no references.
 
-    To count them took half of an optimizer's step at d = 8. Whoever calls it holds its arrays. Python, which does not,
-    calls a kernel of the same body that counts.
+    Reference counts took half the time of an optimizer's step at d = 8. The calling kernel keeps the arrays alive. A
+    call from Python runs a kernel with the same body that counts references.
     """
     return _compiled(function, counting=False)
 
 
 def step_kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile an inner kernel, and copy it into every kernel that calls it: a call costs as much as 20 numbers."""
+    """Compile an inner kernel that is inlined in every kernel that calls it; a call costs as much as 20 numbers."""
     return _compiled(function, counting=False, copied=True)
 
 
@@ -57,7 +57,7 @@ def _compiled(function: Callable[P, R], *, counting: bool, copied: bool = False)
 
 
 class InnerKernel(CPUDispatcher):
-    """A kernel that has no entry for Python, which finds one of the same body instead."""
+    """A kernel without a Python wrapper. A call from Python runs another kernel with the same body."""
 
     py_func: Callable[..., Any]
 
@@ -67,19 +67,20 @@ class InnerKernel(CPUDispatcher):
         return kernel(self.py_func)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Do what the function does."""
+        """Call the function."""
         return self.entry(*arguments, **named)
 
 
 def python_of(function: Callable[P, R]) -> Callable[P, R]:
-    """Give the Python body of a kernel; kernels that it calls stay compiled. The function that was decorated."""
+    """Return the Python function of a kernel. The kernels that it calls stay compiled."""
     return cast("Callable[P, R]", getattr(function, "py_func", function))
 
 
 def for_types_of(function: Callable[P, R], *arguments: P.args, **_: P.kwargs) -> Callable[P, R]:
-    """Give a kernel as compiled for arguments of just these types: records then cost a Python caller little.
+    """Return a kernel compiled for the types of these arguments, which skips numba's dispatch.
 
-    To find the type of a record takes ten times as long as to hand it over. Only for calls in a loop of Python.
+    Dispatch on the type of a named tuple takes ten times as long as passing it. Use this only for calls in a Python
+    loop.
     """
     if not is_jitted(function):
         return function
@@ -88,8 +89,8 @@ def for_types_of(function: Callable[P, R], *arguments: P.args, **_: P.kwargs) ->
 
 
 def is_kernel(function: object) -> bool:
-    """Tell whether compiled code can call this function.
+    """Test whether compiled code can call this function.
 
-    True for a kernel; for any callable where the jit is switched off, since nothing is compiled then.
+    True for a kernel. If the JIT is disabled, nothing is compiled, and every callable passes.
     """
     return callable(function) and (is_jitted(function) or bool(vars(config)["DISABLE_JIT"]))

@@ -1,13 +1,12 @@
-"""Standard normal numbers at half the time: those of ``Generator(SFC64).standard_normal``, bit for bit.
+"""The normal numbers of numpy's ``Generator(SFC64).standard_normal``, bit for bit, in half the time.
 
-The library draws a number by a call through a pointer for every word of 64 random bits. Here the four words of the
-source's state stay in registers, also in kernels that this is copied into, because what one number in a hundred needs
-goes through memory; and the sign of a number comes with the width of its layer. The method is the
-library's, the ziggurat of Marsaglia and Tsang with 256 layers, and so are its tables: the same words give the same
-numbers, and leave the source in the same state.
+The method and its tables are numpy's: the ziggurat of Marsaglia and Tsang with 256 layers. The same random words give
+the same numbers and leave the generator in the same state. Two things make it faster. numpy calls a function pointer
+for each word of 64 random bits. Here the four words of the state stay in registers, also in kernels that inline this
+code; only the rare case, one number in a hundred, stores them in memory. The table of widths also gives the sign.
 
-A test holds millions of numbers against the library's, and checks draw by the library too
-(``fill_normal``): no evidence rests on this module alone.
+A test compares millions of numbers with numpy's. Checks also draw with numpy (``fill_normal``), so no evidence depends
+on this module alone.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from dpverify.kernels.jit import inner_kernel, kernel, step_kernel
 from dpverify.kernels.numba_internals import HEIGHTS, LAYERS, PER_TAIL, TAIL, WIDTHS, unlikely
 from dpverify.kernels.typing import Vector
 
-Words: TypeAlias = NDArray[np.uint64]  # State of an SFC64: three words that are mixed and a counter, shape (4,)
+Words: TypeAlias = NDArray[np.uint64]  # state of an SFC64, shape (4,): three mixed words and a counter
 
 NO_WORDS: Words = np.empty(0, dtype=np.uint64)
 UNIT = 1.0 / 9007199254740992.0  # 2^-53
@@ -38,7 +37,7 @@ _BY_3, _BY_8, _BY_9, _BY_11, _BY_24, _BY_40 = (np.uint64(k) for k in (3, 8, 9, 1
 
 @kernel
 def next_word(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tuple[np.uint64, ...]:
-    """Give 64 random bits, and the state after them: one round of SFC64."""
+    """Return 64 random bits and the next state: one round of SFC64."""
     word = a + b + count
     return word, b ^ (b >> _BY_11), c + (c << _BY_3), ((c << _BY_24) | (c >> _BY_40)) + word, count + _ONE
 
@@ -47,19 +46,19 @@ def next_word(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tup
 def seldom(
     word: np.uint64, x: float, a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64
 ) -> tuple[bool, float, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Decide about a point outside the part of its layer that lies below the density: one in a hundred.
+    """Accept or reject a point outside the part of its layer that is below the density; one point in a hundred.
 
-    Whether a number was found, the number, and the state.
+    Returns whether the number is accepted, the number, and the next state.
     """
     layer = np.int64(word & _LOW_8)
-    if layer == 0:  # the tail, by two exponentials
+    if layer == 0:  # the tail, from two exponential variables
         while True:
             word_x, a, b, c, count = next_word(a, b, c, count)
             word_y, a, b, c, count = next_word(a, b, c, count)
             beyond = -PER_TAIL * math.log1p(-(np.float64(word_x >> _BY_11) * UNIT))
             height = -math.log1p(-(np.float64(word_y >> _BY_11) * UNIT))
             if height + height > beyond * beyond:
-                negative = ((word >> _BY_9) >> _BY_8) & _ONE  # not the bit of the sign, which chose this layer's side
+                negative = ((word >> _BY_9) >> _BY_8) & _ONE  # not the sign bit that ``point_of`` uses
                 return True, -(TAIL + beyond) if negative else TAIL + beyond, a, b, c, count
     word_u, a, b, c, count = next_word(a, b, c, count)
     u = np.float64(word_u >> _BY_11) * UNIT
@@ -69,14 +68,14 @@ def seldom(
 
 @step_kernel
 def point_of(word: np.uint64) -> tuple[bool, float]:
-    """Whether the point that a word chooses lies in the part of its layer below the density, and its first place."""
+    """Return whether the point of a word is in the part of its layer below the density, and its first coordinate."""
     place = np.int64((word >> _BY_9) & _LOW_52)
     return place < LAYERS[np.int64(word & _LOW_8)], place * WIDTHS[np.int64(word & _LOW_9)]
 
 
 @inner_kernel
 def number_after(words: Words, word: np.uint64, x: float) -> float:
-    """Give the number that follows from a point outside that part, from the state after its word; advance the state."""
+    """Return the number for a word whose point ``point_of`` did not accept, and advance the state ``words``."""
     accepted, x, a, b, c, count = seldom(word, x, words[0], words[1], words[2], words[3])
     while not accepted:
         word, a, b, c, count = next_word(a, b, c, count)
@@ -92,7 +91,7 @@ def number_after(words: Words, word: np.uint64, x: float) -> float:
 
 @inner_kernel
 def fill_normal_from(words: Words, out: Vector) -> None:
-    """Fill ``out``, shape (n,), with what ``Generator.standard_normal`` gives from this state of SFC64; advance it."""
+    """Fill ``out``, shape (n,), as ``Generator.standard_normal`` does from this state of SFC64; advance the state."""
     a = words[0]
     b = words[1]
     c = words[2]
@@ -118,20 +117,20 @@ def fill_normal_from(words: Words, out: Vector) -> None:
 
 
 def wrapping() -> np.errstate:
-    """Let words wrap around without a warning, in a ``with`` statement; compiled code never warns."""
+    """Return a context that allows overflow of integers without a warning; compiled code never warns."""
     return np.errstate(over="ignore")
 
 
 def has_words(rng: Generator) -> bool:
-    """Tell whether a generator's bits come from SFC64, so that ``take_words`` works.
+    """Test whether a generator draws its bits from SFC64, as ``take_words`` requires.
 
-    True for those of ``generator``, unless other bits were asked for.
+    True for generators made by ``generator`` with the default ``bits``.
     """
     return type(rng.bit_generator) is SFC64
 
 
 def take_words(rng: Generator) -> Words:
-    """Read a generator's state, for kernels that draw without it; give it back with ``put_words``.
+    """Return a generator's state for kernels that draw from the state; ``put_words`` writes it back.
 
     Shapes: returns (4,).
     """
@@ -143,10 +142,9 @@ def take_words(rng: Generator) -> Words:
 
 
 def put_words(rng: Generator, words: Words) -> None:
-    """Set a generator to where a kernel has come to.
+    """Set the state of a generator to one that a kernel has advanced.
 
-    ``rng``: the one that ``take_words`` read. Half a word that it holds back for 32-bit numbers is left as it is.
-    Shapes: ``words`` (4,).
+    ``rng``: the generator that ``take_words`` read. Its buffered 32 bits are not changed. Shapes: ``words`` (4,).
     """
     if not has_words(rng):
         raise check.ArgumentError("rng", rng, "must draw its bits from SFC64")

@@ -1,9 +1,9 @@
-"""Parts of numba that it does not promise to keep: what is patched, what is called, and what is built on.
+"""All uses of numba's undocumented internals.
 
-A new release may break them. Only this module and ``fingerprint``, which asks what stands behind a kernel, an
-intrinsic and an overloaded function, touch such parts; ``tests/unit/kernels/test_numba_internals.py`` says which part
-broke, and what to do. One part is patched in numba itself, and so for everybody's functions: their numbers. Everything
-else concerns our kernels alone.
+A new release of numba may break them. Only this module and ``fingerprint``, which reads the functions of kernels,
+intrinsics and overloads, use internals. ``tests/unit/kernels/test_numba_internals.py`` shows which internal changed and
+what to do. One change affects all functions that numba compiles in this process: the patch of function ids. Everything
+else affects only the kernels of dpverify.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dpverify.cache_files import prune, read, write
 from dpverify.kernels.fingerprint import file_name, fingerprint
 from dpverify.kernels.typing import Vector
 
-LINE = 8  # Numbers in a cache line
+LINE = 8  # numbers in a cache line
 
 LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
 """Part of each layer of the ziggurat, of 2^52, that lies wholly below the normal density."""
@@ -39,7 +39,7 @@ LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
 WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])
 """Width of each layer over 2^52, and the same with a minus sign."""
 
-HEIGHTS = np.array(ziggurat.fi_double)  # Density at the end of each layer
+HEIGHTS = np.array(ziggurat.fi_double)  # density at the end of each layer
 
 TAIL, PER_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor_inv_r)
 """Where the tail begins, and one over it."""
@@ -64,26 +64,26 @@ _register("numba:compile", _compiling)
 
 
 def seconds_compiling() -> float:
-    """Seconds for which this process has compiled kernels so far; one that was found compiled costs none."""
+    """Return the seconds for which this process has compiled kernels; loading from the cache does not count."""
     return float(_compiling.duration) if _compiling.done else 0.0
 
 
 def prepare(compiled: Any) -> None:
-    """Give a jitted function our cache, and let it be called with a number written out as with a variable."""
+    """Set our cache on a jitted function, and make calls with literals use the code for variables."""
     compiled._cache = KernelCache.of(compiled)
     compiled.get_call_template = partial(_typed_as_variables, compiled.get_call_template)
 
 
 def entries(*, counting: bool) -> Any:
-    """Options of the jit: compiled code counts references to arrays and has an entry for Python, or neither.
+    """Return the JIT options for code that counts references and has a Python wrapper, or has neither of the two.
 
-    Where neither is said, a function does what the one did for whose sake it is compiled. None has an entry for C.
+    Without these options, numba compiles a function with the options of its caller. No kernel has a C wrapper.
     """
     return {"_nrt": counting, "no_cpython_wrapper": not counting, "no_cfunc_wrapper": True}
 
 
 def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
-    """Resolve a call by the types of its arguments alone: numba would compile a kernel anew for each written number."""
+    """Resolve a call by its argument types only. Otherwise numba compiles a kernel again for each literal."""
     return resolve(
         tuple(_without_value(argument) for argument in arguments),
         {name: _without_value(argument) for name, argument in named.items()},
@@ -91,22 +91,22 @@ def _typed_as_variables(resolve: Callable[..., Any], arguments: Sequence[Any], n
 
 
 def without_dispatch(compiled: Any, arguments: tuple[object, ...]) -> Any:
-    """Compile for the types of these arguments, and give what a call would find: it looks at no types again."""
+    """Compile for the types of these arguments, and return the compiled function, which does not check types."""
     argument_types = tuple(_type_of(argument) for argument in arguments)
     compiled.compile(argument_types)
     return compiled.get_overload(argument_types)
 
 
 class KernelCache(FunctionCache):
-    """The cache of one kernel; numba calls ``load_overload`` before it compiles and ``save_overload`` after."""
+    """Cache of one kernel. numba calls ``load_overload`` before it compiles and ``save_overload`` afterwards."""
 
     compiled: Any  # the kernel, with its options
 
     @classmethod
     def of(cls, compiled: Any) -> KernelCache | NullCache:
-        """Make the cache of a function, or none where it has no source file or no folder can be written to.
+        """Return the cache of a kernel, or a NullCache if it has no source file or no folder is writable.
 
-        In ``NUMBA_CACHE_DIR``, else beside the source file, else in the user's cache folder.
+        The folder is ``NUMBA_CACHE_DIR``, the folder of the source file, or the user's cache folder, in this order.
         """
         try:
             cache = cls(compiled.py_func)
@@ -122,11 +122,11 @@ class KernelCache(FunctionCache):
             return None
         try:
             reduced = pickle.loads(payload)
-        except (AttributeError, ImportError):  # of a release in which a class had another name, or another place
+        except (AttributeError, ImportError):  # written by a release in which a class had another name
             return None
         compiled = self._impl.rebuild(target_context, reduced)
-        # A kernel among the arguments was pickled as a copy; the dispatcher and code that calls this kernel must find
-        # the one that was asked for.
+        # A kernel among the arguments was pickled as a copy. The dispatcher, and code that calls this kernel, must see
+        # the original.
         compiled.fndesc.argtypes = arguments
         return compiled._replace(signature=compiled.signature.replace(args=arguments))
 
@@ -139,7 +139,7 @@ class KernelCache(FunctionCache):
             file = self._file(arguments, data.codegen)
             write(file, _dumps(self._impl.reduce(data)))
             prune(file)
-        except OSError:  # a full disk, or a folder that has become read-only: the code just compiled is as good
+        except OSError:  # a full disk or a read-only folder: use the code without caching it
             return
 
     def _file(self, arguments: tuple[Any, ...], codegen: Any) -> Path:
@@ -149,35 +149,35 @@ class KernelCache(FunctionCache):
 
 
 def _waits_for_address(library: Any) -> bool:
-    """Tell whether code calls a function whose address numba looks up when it loads, as functions that call each other.
+    """Test whether code needs the address of a function that is compiled in the same process (mutual recursion).
 
-    A process that reads such code from a cache has compiled no such function: numba's own cache crashes there.
+    A process that loads such code from a cache has not compiled that function; with numba's own cache it crashes.
     """
     return any(variable.name.startswith(RuntimeLinker.PREFIX) for variable in library._final_module.global_variables)
 
 
 def _arguments(sig: Any) -> tuple[Any, ...]:
-    """Types of the arguments, from a signature or from a plain sequence of them."""
+    """Return the argument types of a signature or of a plain sequence of types."""
     return tuple(sig.args if isinstance(sig, Signature) else sig)
 
 
 def _name_of(type_: Any) -> str:
-    """Name an argument's type: a kernel by its contents, because its own name holds an address."""
+    """Return the name of an argument's type. A kernel is named by its fingerprint: numba's name has an address."""
     if isinstance(type_, types.Dispatcher):
         return fingerprint(type_.dispatcher)
-    if isinstance(type_, types.NamedTuple):  # numba's name has the types of the fields, and not theirs
+    if isinstance(type_, types.NamedTuple):  # numba's name has only the field types
         return f"{type_}{type_.fields}{[_name_of(field) for field in type_.types]}"
     return str(type_)
 
 
 def trailing_zeros(t: int) -> int:
-    """Count the zeros that end the binary expansion of a whole number; 64 for 0."""
+    """Return the number of trailing zero bits of an integer; 64 for 0."""
     return int(t & -t).bit_length() - 1 if t else 64
 
 
 @intrinsic
 def _count_zeros(_: Any, t: Any) -> Any:
-    """Emit the one instruction that does it: a loop would be mispredicted at every other number."""
+    """Emit the ``cttz`` instruction; the branch of a loop would be mispredicted for every other number."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         number = context.cast(builder, arguments[0], signature.args[0], types.int64)
@@ -198,16 +198,16 @@ def _trailing_zeros(t: Any) -> Any:
 
 
 def unlikely(condition: bool) -> bool:
-    """Tell the compiler that a condition seldom holds; the condition itself.
+    """Return the condition, and tell the compiler that it is rarely true.
 
-    What follows then keeps out of the registers and of the code of the loop around it.
+    The compiler then moves the conditional code out of the loop and reserves no registers for it.
     """
     return condition
 
 
 @intrinsic
 def _expect_not(_: Any, condition: Any) -> Any:
-    """Emit the compiler's own mark."""
+    """Emit the intrinsic ``llvm.expect``."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         bit = ir.IntType(1)
@@ -229,19 +229,19 @@ def _unlikely(condition: Any) -> Any:
 
 
 def prefetch(values: Vector, place: np.uint64) -> None:
-    """Ask for the cache line of ``values[place]``; nothing is read or changed, so plain Python does nothing."""
+    """Prefetch the cache line of ``values[place]``. Without compilation this does nothing."""
 
 
 @intrinsic
 def _ask(_: Any, values: Any, place: Any) -> Any:
-    """Emit the compiler's own prefetch: for reading, into the nearest cache."""
+    """Emit the intrinsic ``llvm.prefetch``, for reading, to the first-level cache."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
         byte = ir.IntType(8).as_pointer()
         word = ir.IntType(32)
         function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        insert: Any = cgutils.get_or_insert_function  # numba gives it no types
+        insert: Any = cgutils.get_or_insert_function  # numba has no type annotations for it
         function = insert(builder.module, function_type, "llvm.prefetch.p0")
         address = builder.bitcast(builder.gep(array.data, [arguments[1]]), byte)
         builder.call(function, [address, word(0), word(3), word(1)])
@@ -262,13 +262,13 @@ def _prefetch(values: Any, place: Any) -> Any:
 
 
 def put_line(values: Vector, place: int, row: Vector, at: int) -> None:
-    """Copy ``row[at : at + LINE]`` to ``values[place : place + LINE]``, which is a cache line, around the caches."""
+    """Copy ``row[at : at + LINE]`` to the cache line ``values[place : place + LINE]``, bypassing the caches."""
     values[place : place + LINE] = row[at : at + LINE]
 
 
 @intrinsic
 def _put(_: Any, values: Any, place: Any, row: Any, at: Any) -> Any:
-    """Emit one load, and one store that is marked as not to be read again soon."""
+    """Emit a load and a nontemporal store."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         into = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -1,13 +1,13 @@
-"""Seeded generators, of one seed or of many at once, and tapes of the numbers drawn from them.
+"""Seeded generators, for one seed or for many seeds at once, and tapes (arrays of numbers drawn before a run).
 
-A kernel takes its noise from a tape, or draws it itself from a generator; the same seed gives the same numbers either
-way, bit for bit, whether numpy draws or compiled code does.
+A kernel reads its noise from a tape or draws it from a generator. The same seed gives the same numbers, bit for bit, on
+both paths, and in numpy as in compiled code.
 
-Generators of many seeds at once are for runs that are shorter than making a generator takes.
-``generator(seed, stream)`` takes tens of microseconds a seed: numpy mixes the seed into a pool of four words
-(``SeedSequence``), reads the state of the source from it (``SFC64``), and wraps both. Here all seeds go through the
-same steps side by side, and kernels draw from the states. Numbers and states are the library's, bit for bit. A test
-holds thousands of seeds and shuffles against the library's.
+The functions for many seeds at once serve runs that take less time than making a generator.
+``generator(seed, stream)`` takes tens of microseconds for each seed: numpy mixes the seed into a pool of four words
+(``SeedSequence``), reads the state of the bit generator from the pool (``SFC64``), and wraps both. Here the same steps
+are vectorized over the seeds, and kernels draw from the states. Numbers and states are the same as numpy's, bit for
+bit. A test compares thousands of seeds and shuffles with numpy's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BIT_GENERATORS = {"sfc64": SFC64, "pcg64": PCG64}
 
 
 def seed_sequence(seed: Seed) -> SeedSequence:
-    """Turn a seed into numpy's seed sequence. The given one, untouched, or a new one."""
+    """Return a seed as a numpy ``SeedSequence``; a ``SeedSequence`` is returned unchanged."""
     if isinstance(seed, SeedSequence):
         return seed
     parts: Sequence[int] = [seed] if np.ndim(seed) == 0 else seed  # type: ignore[list-item, assignment]  # by ndim
@@ -39,10 +39,10 @@ def seed_sequence(seed: Seed) -> SeedSequence:
 
 
 def generator(seed: Seed, *stream: int, bits: Bits = "sfc64") -> Generator:
-    """Make a seeded generator.
+    """Return a seeded generator.
 
-    ``*stream``: which of the independent streams of this seed: numbers as in ``SeedSequence.spawn_key``. None: the
-    seed's own.
+    ``*stream``: the numbers of one of the seed's independent streams, as in ``SeedSequence.spawn_key``. Without
+    numbers, the generator uses the seed itself.
     """
     if bits not in _BIT_GENERATORS:
         raise check.ArgumentError("bits", bits, f"must be one of {', '.join(_BIT_GENERATORS)}")
@@ -52,9 +52,9 @@ def generator(seed: Seed, *stream: int, bits: Bits = "sfc64") -> Generator:
 
 
 def normal_tape(rng: Generator, steps: int, dimension: int) -> Tape:
-    """Draw a tape of standard normal numbers.
+    """Return a tape of standard normal numbers in the order in which they are drawn.
 
-    In the order in which they were drawn; row t - 1 is what a kernel that draws for itself uses at step t.
+    Row t - 1 has the numbers that a kernel which draws its own noise uses at step t.
     """
     steps = check.whole(0, steps=steps)
     dimension = check.whole(1, dimension=dimension)
@@ -66,14 +66,14 @@ def normal_tape(rng: Generator, steps: int, dimension: int) -> Tape:
 
 @kernel
 def fill_normal(rng: Generator, out: Vector) -> None:
-    """Fill ``out``, shape (n,), with standard normal numbers: the ones that ``rng.standard_normal(n)`` gives."""
+    """Fill ``out``, shape (n,), with the numbers of ``rng.standard_normal(n)``."""
     for j in range(out.shape[0]):
         out[j] = rng.standard_normal()
 
 
 @kernel
 def shuffle(rng: Generator, order: Indices) -> None:
-    """Shuffle ``order``, shape (n,), in place; uniform over all orders, whatever the order was (Fisher and Yates)."""
+    """Shuffle ``order``, shape (n,), in place and uniformly over all orders (Fisher and Yates)."""
     for i in range(order.shape[0] - 1, 0, -1):
         j = rng.integers(0, i + 1)
         held = order[i]
@@ -83,7 +83,7 @@ def shuffle(rng: Generator, order: Indices) -> None:
 
 @kernel
 def draw_batch(rng: Generator, order: Indices, size: int) -> None:
-    """Bring a uniform batch of this size to the front of ``order``, shape (n,), whatever its order was."""
+    """Move a uniformly drawn batch of this size to the front of ``order``, shape (n,)."""
     for i in range(size):
         j = rng.integers(i, order.shape[0])
         held = order[i]
@@ -91,7 +91,7 @@ def draw_batch(rng: Generator, order: Indices, size: int) -> None:
         order[j] = held
 
 
-Halves: TypeAlias = NDArray[np.uint32]  # Shape (n,): half a word for each of n seeds
+Halves: TypeAlias = NDArray[np.uint32]  # shape (n,): half a word for each of n seeds
 
 POOL, WARM_UP = 4, 12
 """Words of 32 bits that a seed is mixed into; words of the source that are thrown away before the first is given."""
@@ -109,7 +109,7 @@ _ONE = np.uint64(1)
 
 
 def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
-    """Give the state that ``generator(seed, stream)`` starts in, for each seed.
+    """Return the initial state of ``generator(seed, stream)`` for each seed.
 
     Row k is ``take_words(generator(seeds[k], stream))``. Shapes: ``seeds`` (n,).
     """
@@ -121,14 +121,14 @@ def words_of_seeds(seeds: NDArray[np.int64], stream: int) -> Words:
     none = np.zeros(len(seeds), dtype=np.uint32)
     entropy = [(numbers & _LOW_32).astype(np.uint32), (numbers >> _BY_32).astype(np.uint32), none, none, none + stream]
     with wrapping():
-        words = np.ones((len(seeds), 4), dtype=np.uint64)  # the source's counter starts at 1
+        words = np.ones((len(seeds), 4), dtype=np.uint64)  # the counter of SFC64 starts at 1
         words[:, :3] = np.stack(_read(_pool([half.astype(np.uint32) for half in entropy]), 6)).T.copy().view(np.uint64)
     warm_up(words)
     return words
 
 
 def _constants(first: int, times: int) -> Iterator[tuple[np.uint32, np.uint32]]:
-    """Constants of one round of hashing after the other: what is mixed in, and what is multiplied with."""
+    """Yield the two constants of each round of hashing: the one that is XORed, and the multiplier."""
     while True:
         then = first * times & 0xFFFFFFFF
         yield np.uint32(first), np.uint32(then)
@@ -136,7 +136,7 @@ def _constants(first: int, times: int) -> Iterator[tuple[np.uint32, np.uint32]]:
 
 
 def _pool(entropy: list[Halves]) -> list[Halves]:
-    """Mix words, at least four, into the pool of a ``SeedSequence``."""
+    """Return the pool of a ``SeedSequence``, mixed from at least four words."""
     constants = _constants(_INIT_A, _TIMES_A)
     pool = [_hashed(half, *next(constants)) for half in entropy[:POOL]]
     for source in range(POOL):
@@ -149,7 +149,7 @@ def _pool(entropy: list[Halves]) -> list[Halves]:
 
 
 def _read(pool: list[Halves], n: int) -> list[Halves]:
-    """Read n words from a pool: ``generate_state``."""
+    """Return n words of a pool, as ``SeedSequence.generate_state`` does."""
     constants = _constants(_INIT_B, _TIMES_B)
     return [_hashed(pool[k % POOL], *next(constants)) for k in range(n)]
 
@@ -166,7 +166,7 @@ def _mixed(left: Halves, right: Halves) -> Halves:
 
 @kernel
 def warm_up(words: Words) -> None:
-    """Throw away the first words of each source: ``words``, shape (n, 4), is advanced."""
+    """Advance each state in ``words``, shape (n, 4), past the words that SFC64 discards at the start."""
     for k in range(words.shape[0]):
         a = words[k, 0]
         b = words[k, 1]
@@ -182,7 +182,7 @@ def warm_up(words: Words) -> None:
 
 @kernel
 def next_half(words: Words, held: Words) -> np.uint64:
-    """Give 32 random bits, as ``next_uint32`` of SFC64 does: the lower half of a word, then its upper half.
+    """Return 32 random bits as ``next_uint32`` of SFC64 does: the lower half of a word, then its upper half.
 
     Shapes: ``words`` (4,), ``held`` (2,).
     """
@@ -197,7 +197,7 @@ def next_half(words: Words, held: Words) -> np.uint64:
 
 @kernel
 def shuffle_from(words: Words, held: Words, order: Indices) -> None:
-    """Shuffle ``order``, shape (n,) with n at most 2^32 - 1, as ``shuffle`` does with the generator in this state.
+    """Shuffle ``order``, shape (n,), as ``shuffle`` does with a generator in this state; n is at most 2^32 - 1.
 
     Shapes: ``words``, ``held`` (4,) and (2,), ``order`` (n,).
     """

@@ -1,4 +1,4 @@
-"""Names for the arrays that kernels take; shapes stand in each docstring."""
+"""Type aliases for the arrays that kernels take. The shapes are in the docstrings of the kernels."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Vector: TypeAlias = NDArray[np.float64]  # Shape (d,)
+Vector: TypeAlias = NDArray[np.float64]  # shape (d,)
 
-Matrix: TypeAlias = NDArray[np.float64]  # Shape (n, d)
+Matrix: TypeAlias = NDArray[np.float64]  # shape (n, d)
 
 Tape: TypeAlias = NDArray[np.float64]
 """Standard normal numbers drawn before the run, shape (T, d); row t - 1 belongs to step t."""
 
-Intervals: TypeAlias = NDArray[np.int64]  # Closed intervals [y, z], shape (n, 2)
+Intervals: TypeAlias = NDArray[np.int64]  # closed intervals [y, z], shape (n, 2)
 
-Indices: TypeAlias = NDArray[np.int64]  # Numbers of examples, shape (n,)
+Indices: TypeAlias = NDArray[np.int64]  # indices of examples, shape (n,)
 
 ExampleGradient: TypeAlias = Callable[[Vector, Vector, float, Vector], None]
 """Kernel ``gradient(w, x_row, y, out)``: writes the gradient of one example's loss at ``w`` into ``out``."""

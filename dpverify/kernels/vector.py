@@ -1,10 +1,10 @@
-"""Vectors and rows: copies, lengths that are safe at both ends of the range of floats, moves, and cache control.
+"""Vectors and rows: copies, norms that neither overflow nor underflow, normalized steps, prefetching, streaming stores.
 
-Rows that are read in a random order come from far away, one after the other, unless they are prefetched.
+Rows that are read in random order are not in the cache, and each read waits for memory unless the row is prefetched.
 
-An ordinary store fetches its cache line, changes it and writes it back later: a row costs the memory two transfers, and
-pushes out of the caches what is still needed. A line that is overwritten as a whole need not be read before. Writing
-around the caches pays for output that is larger than they are, and is not read soon.
+An ordinary store reads its cache line, changes it and writes it back later. Writing a row then takes two memory
+transfers and evicts data that are still needed. A line that is overwritten completely need not be read first. Bypassing
+the caches pays off for output that is larger than the caches and is not read soon.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from dpverify.kernels.jit import inner_kernel, step_kernel
 from dpverify.kernels.numba_internals import LINE, prefetch, put_line
 from dpverify.kernels.typing import Vector
 
-# Sums of squares between these have lost nothing to underflow or overflow
+# a sum of squares between these bounds is not affected by underflow or overflow
 SMALL = 1e-280
 LARGE = 1e280
 
 
 @inner_kernel
 def copy_into(to: Vector, v: Vector) -> None:
-    """Copy ``v`` into ``to``, both of shape (d,): ``to[:] = v``, which takes half a second longer to compile."""
+    """Copy ``v`` to ``to``, both of shape (d,). Numba takes half a second longer to compile ``to[:] = v``."""
     for j in range(to.shape[0]):
         to[j] = v[j]
 
 
 @inner_kernel
 def norm(v: Vector) -> float:
-    """Euclidean norm of ``v``, shape (d,); NaN or infinite only if an entry is.
+    """Return the Euclidean norm of ``v``, shape (d,), without overflow or underflow of the squares.
 
-    The sum is taken in four parts, in a fixed order: four additions can then be under way at once.
+    The squares are added up as four partial sums in a fixed order, so that the processor can overlap four additions.
     """
     a = 0.0
     b = 0.0
@@ -64,9 +64,9 @@ def norm(v: Vector) -> float:
 
 @step_kernel
 def move(eta: float, m_hat: Vector, w: Vector) -> bool:
-    """Do ``w <- w - eta m^ / |m^|``; a momentum of length 0 moves nothing.
+    """Do ``w <- w - eta m^ / |m^|``, or nothing if the momentum is 0.
 
-    Whether the momentum is finite. Where it is not, nothing is moved. Shapes: ``m_hat``, ``w`` (d,).
+    Returns whether the momentum is finite. If it is not, ``w`` does not change. Shapes: ``m_hat``, ``w`` (d,).
     """
     length = norm(m_hat)
     if not math.isfinite(length):
@@ -75,7 +75,7 @@ def move(eta: float, m_hat: Vector, w: Vector) -> bool:
         step = eta / length
         for j in range(w.shape[0]):
             w[j] -= step * m_hat[j]
-    elif length > 0.0:  # the same, where eta / |m^| would overflow
+    elif length > 0.0:  # the same step; eta / |m^| would overflow
         for j in range(w.shape[0]):
             w[j] -= eta * (m_hat[j] / length)
     return True
@@ -86,20 +86,20 @@ _STRIDE = np.uint64(LINE)
 
 @inner_kernel
 def prefetch_row(values: Vector, first: np.uint64, count: np.uint64) -> None:
-    """Ask for ``values[first : first + count]``, which begins at the begin of a cache line."""
+    """Prefetch ``values[first : first + count]``, which is aligned to a cache line."""
     for j in range(np.uint64(0), count, _STRIDE):
         prefetch(values, first + j)
 
 
 @inner_kernel
 def write_row(values: Vector, first: int, row: Vector) -> None:
-    """Copy ``row`` to ``values[first : first + row.size]``, both contiguous: around the caches where it fills a line.
+    """Copy ``row`` to ``values[first : first + row.size]``, both contiguous; whole cache lines bypass the caches.
 
-    Other threads see it, as anything that a kernel wrote, once they have taken a lock after the kernel returned.
+    Other threads see the copy once they have acquired a lock after the kernel returned, as for all writes of kernels.
     """
     n = row.shape[0]
     number = np.int64(values.ctypes.data >> 3) + first
-    j = min(n, -number & (LINE - 1))  # of the first whole line
+    j = min(n, -number & (LINE - 1))  # where the first whole line begins
     for i in range(j):
         values[first + i] = row[i]
     while j + LINE <= n:

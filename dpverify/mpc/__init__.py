@@ -1,6 +1,6 @@
-"""Sums of vectors of several parties, opened with noise and nothing else: multi-party computation with MPyC.
+"""Multi-party computation with MPyC: only the noisy sum of the parties' vectors is opened (made public).
 
-MPyC is an extra (``pip install -e '.[mpc]'`` in a checkout) and is imported only where a computation starts.
+MPyC is an extra (``pip install -e '.[mpc]'`` in a checkout) and is imported only when a computation starts.
 """
 
 from __future__ import annotations

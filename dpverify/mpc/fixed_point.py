@@ -1,9 +1,9 @@
-"""Real vectors as integers for a secure sum: limits, units, rounding and what they change.
+"""Real vectors as integers for a secure sum: limits, units, and the effect of rounding.
 
-A party's vector is rounded to whole units of ``unit``, to the nearest, each coordinate by at most half a unit; sums of
-integers are exact, so the opened sum of m parties is within m/2 units of the true one in each coordinate. Replacing one
-example moves one party's vector by at most D in norm, hence its integers by at most D/unit + sqrt(d): each coordinate's
-two roundings move it by at most one unit together. Noise is set for that.
+Each coordinate of a party's vector is rounded to the nearest multiple of ``unit``, by at most half a unit. Sums of
+integers are exact, so the opened sum of m parties is within m/2 units of the true sum in each coordinate. Replacing one
+example moves one party's vector by at most D in norm. Its integers then move by at most D/unit + sqrt(d), because the
+two roundings of a coordinate together add at most one unit. The noise is calibrated to this sensitivity.
 
 The limits on parties, messages and timeouts, and the error that ends a secure sum, are defined here as well.
 """
@@ -23,19 +23,19 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.privacy import binomial_noise, ratio_noise
 
 Noise: TypeAlias = Literal["shares", "bits", "ratio"]
-Inside: TypeAlias = Literal["bits", "ratio"]  # noise that is made in the computation
+Inside: TypeAlias = Literal["bits", "ratio"]  # noise that is made inside the computation
 
 MODULUS: Final = (1 << 61) - 1  # prime
-RANGE: Final = 1 << 58  # sums and noise are below it in size
-LEAST_PARTIES: Final = 3  # two of two could not be a majority that is honest
+RANGE: Final = 1 << 58  # the absolute values of sums and noise are below it
+LEAST_PARTIES: Final = 3  # an honest majority of two parties would be both of them
 MOST_PARTIES: Final = 16  # keys of MPyC's shared randomness grow as binomial(m, t)
 LONGEST_TIMEOUT: Final = 60.0
-MOST_NUMBERS: Final = 1 << 22  # of one opening
-MOST_INSIDE: Final = 1 << 16  # numbers in a message of noise that is made inside: 256 bits of 256 coordinates
+MOST_NUMBERS: Final = 1 << 22  # numbers in one opening
+MOST_INSIDE: Final = 1 << 16  # numbers in a message of noise made inside: 256 bits for 256 coordinates
 
 
 class PartyError(ArgumentError):
-    """A run that cannot go on: another party died, hung, left, differs or gave up; or this one has a bad value."""
+    """The run cannot continue: another party died, hung, left, differs or gave up, or this party has a bad value."""
 
     def __init__(self, message: str) -> None:
         super().__init__("parties", None, "must go on")
@@ -43,23 +43,24 @@ class PartyError(ArgumentError):
 
 
 DEVIATIONS: Final[dict[Inside, float]] = {"bits": binomial_noise.DEVIATION, "ratio": ratio_noise.DEVIATION}
-LEAST_DEVIATION = 8.0  # units; with less, rounding would show through the noise
+LEAST_DEVIATION = 8.0  # in units; smaller noise would not hide the rounding
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How one kind of sum is opened: the value of a unit, and its noise.
+    """The fixed-point unit and the noise of one kind of sum.
 
     Attributes
     ----------
     unit : float
-        What one unit is worth.
+        Value of one unit.
     share : float
-        Deviation in units of the Gaussian that each party adds; 0: none does.
+        Standard deviation, in units, of the Gaussian that each party adds; 0 if parties add no noise.
     inside : str or None
-        How noise is made inside, if it is: from shared random ``bits``, or by the ``ratio`` of uniforms.
+        Method for noise made inside the computation: from shared random ``bits``, or by the ``ratio`` of uniforms. None
+        if no noise is made inside.
     deviation : float
-        Of a coordinate's noise as it is opened, in the values' own units.
+        Standard deviation of the noise of a coordinate of the opened sum, in the scale of the values.
     """
 
     unit: float
@@ -69,19 +70,19 @@ class Scale:
 
 
 def largest_sigma(noise: Inside, dimension: int) -> float:
-    """Largest sigma for noise made inside: with more, rounding could move the integers as much as the data do."""
+    """Return the largest sigma for noise made inside; with more, rounding could move integers as much as the data."""
     return DEVIATIONS[noise] / (2.0 * math.sqrt(dimension)) * (1.0 - 1e-12)
 
 
 def choose_scale(
     noise: Noise, sensitivity: float, sigma: float, parties: int, dimension: int, fraction_bits: int
 ) -> Scale:
-    """Set noise of ``sigma`` times the integers' sensitivity.
+    """Return the scale for noise of ``sigma`` times the sensitivity of the integers.
 
-    ``shares``: with t = floor((m-1)/2) colluders, who know their own, the m - t others alone give that much; each adds
-    a Gaussian of variance 1/(m - t) of it. A unit is 2^-fraction_bits. ``bits``, ``ratio``: noise has a fixed deviation
-    in units, from which the unit follows. An ArgumentError where the noise is below the resolution, or beyond the
-    range.
+    ``shares``: up to t = floor((m-1)/2) colluding parties know their own noise, so the m - t other parties alone must
+    add the required noise. Each party adds a Gaussian with 1/(m - t) of the required variance. A unit is
+    2^-fraction_bits. ``bits``, ``ratio``: the noise has a fixed deviation in units, which determines the unit. Raises
+    an ArgumentError if the noise is below the resolution or beyond the range.
     """
     unit = 2.0**-fraction_bits
     root = math.sqrt(dimension)
@@ -89,7 +90,7 @@ def choose_scale(
         return Scale(unit)
     if noise != "shares":
         deviation = DEVIATIONS[noise]
-        if deviation / sigma < 2.0 * root:  # rounding could move the integers as much as the data do
+        if deviation / sigma < 2.0 * root:  # rounding could move the integers as much as the data
             raise check.ArgumentError("sigma", sigma, f"must be at most {deviation / (2.0 * root):g} for noise={noise}")
         unit = sensitivity / (deviation / sigma - root)
         return Scale(unit, 0.0, noise, deviation * unit)
@@ -106,7 +107,7 @@ def choose_scale(
 
 
 def encode(values: Vector, unit: float, parties: int) -> Indices:
-    """Round to whole units; an ArgumentError where a value is NaN or beyond the range."""
+    """Return the values rounded to whole units; raise an ArgumentError if one is not finite or beyond the range."""
     if not np.isfinite(values).all():
         raise check.ArgumentError("gradient", float(values[~np.isfinite(values)][0]), "must be finite")
     scaled = np.rint(values / unit)
@@ -118,10 +119,10 @@ def encode(values: Vector, unit: float, parties: int) -> Indices:
 
 
 def to_residues(values: Indices) -> list[int]:
-    """Turn integers into elements of the field in which they are added."""
+    """Return integers as elements of the field in which they are added."""
     return [int(v) % MODULUS for v in values]
 
 
 def from_residues(residues: Iterable[int]) -> list[int]:
-    """Turn elements of the field back into integers; those in its upper half are negative."""
+    """Return elements of the field as integers; elements in the upper half of the field are negative."""
     return [v - MODULUS if v > MODULUS // 2 else v for v in residues]

@@ -1,13 +1,13 @@
-"""Connections between parties: made in a stated time, greeted with each other's settings, and watched while in use.
+"""Connections between parties: set-up within a time limit, comparison of settings, and monitoring.
 
-A connection counts as a party's only after a complete greeting of a party that is expected. Every other connection is
-dropped, and the run goes on. A message that is longer than the protocol can send ends the run with the party's name
-before it is stored.
+A connection belongs to a party only after a complete greeting from an expected party. All other connections are
+dropped, and the run continues. A message that is longer than the protocol allows ends the run before the message is
+stored; the error names the party that sent it.
 
-MPyC by itself waits for ever for a party that is stopped. Here each party says every little while that it is alive as
-long as it waits for others, and one that is silent for longer than the timeout ends the run of all, by name. Who gives
-up tells the others why, so that they name the same party and not the messenger; who is told tells all others in turn,
-so that each knows when all know, and may leave.
+MPyC itself waits forever for a party that is stopped. Here each party regularly sends a sign of life while it waits. If
+a party is silent for longer than the timeout, the run of all parties ends with an error that names it. A party that
+gives up sends the reason to the others, so that all name the same party. Every party forwards the reason to all
+others. A party can leave once all others have sent it the reason.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mpyc.runtime import Runtime
 
 from dpverify.mpc.fixed_point import MOST_INSIDE, MOST_NUMBERS, PartyError
 
-# Labels of messages that are not MPyC's: its own are hashes of 64 bits, which these are not but with chance 2^-62.
+# Labels of our own messages. MPyC's labels are 64-bit hashes, which equal one of ours with probability about 2^-62.
 HELLO, ALIVE, FAILED, OPENS, DONE = (-(1 << 63) + i for i in range(5))
-MOST_HELLO = 1 << 16  # bytes that a party may say of itself or of its failure
+MOST_HELLO = 1 << 16  # bytes of a greeting or of a reason for a failure
 
-# As MPyC sends them: the party that connects, whose keys follow, and then label and size of each message.
+# MPyC's formats: the index of the connecting party, which its keys follow; then the label and size of each message.
 PARTY = struct.Struct("<H")
 HEADER = struct.Struct("<qI")
 
 
 class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
-    """One connection; what arrives is MPyC's, or tells of the peer's life and end."""
+    """One connection. It receives messages of MPyC, and messages about the state of the peer."""
 
     __slots__ = ("__weakref__", "done", "heard", "hello", "knows", "mine", "opening", "theirs", "watch")
 
@@ -46,25 +46,25 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         self.watch = watch
         self.heard = time.monotonic()
         self.done = False
-        self.knows = False  # that the run has failed: it said so
+        self.knows = False  # whether the peer has said that the run failed
         self.hello: asyncio.Future[bytes] = watch.loop.create_future()
-        self.mine = deque[str]()  # what this party opens, until the peer has announced the same
-        self.theirs = deque[str]()  # what the peer opens, until this party has announced the same
-        self.opening = 0  # numbers of the peer's latest opening
+        self.mine = deque[str]()  # openings that this party has announced, but not yet the peer
+        self.theirs = deque[str]()  # openings that the peer has announced, but not yet this party
+        self.opening = 0  # size of the peer's latest opening
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Send what MPyC sends, and then our own settings; a server does so once it knows the peer."""
+        """Send MPyC's greeting and then our settings; a server sends the settings once it knows the peer."""
         super().connection_made(transport)
-        # asyncio does so too, but not for sockets that `socket.create_server` accepts: small messages would wait.
+        # Small messages would be delayed. asyncio sets this option, except for sockets from `socket.create_server`.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.watch.add(self)
         if self.peer_pid is not None:
             self.send(HELLO, self.watch.hello)
-        if self.watch.failed.done():  # too late
+        if self.watch.failed.done():  # the peer connected too late
             self.send(FAILED, self.watch.failed.result().encode()[:MOST_HELLO])
 
     def data_received(self, data: bytes) -> None:
-        """Sort the messages of a peer; a connection that does not begin with the greeting of a peer is dropped."""
+        """Process the messages of a peer; drop a connection that does not begin with the greeting of a peer."""
         self.heard = time.monotonic()
         self.bytes.extend(data)
         if self.peer_pid is None and not self._admit():
@@ -75,7 +75,7 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
             self.watch.fail(f"party {self.peer_pid} sent what is no message of this protocol")
 
     def _admit(self) -> bool:
-        """Decide whether the other side is a party that is expected: it names itself, sends its keys, and greets."""
+        """Test whether an expected party has connected and sent its index, its keys and its greeting."""
         if not self.watch.expected(self.bytes):
             self._drop()
         if len(self.bytes) < PARTY.size:
@@ -108,7 +108,7 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
         self.transport.abort()
 
     def _sort(self) -> None:
-        """Hand on every message that is complete; refuse one that is longer than the protocol can send."""
+        """Dispatch all complete messages; fail if a message is longer than the protocol allows."""
         while len(self.bytes) >= HEADER.size and not self.transport.is_closing():
             label, size = HEADER.unpack_from(self.bytes)
             if size > self._most(label):
@@ -130,13 +130,13 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
                 self.buffers[label] = message
 
     def _most(self, label: int) -> int:
-        """How many bytes a message may have: what is announced of the opening that it belongs to."""
+        """Return the maximum size of a message in bytes, which depends on the size of the announced openings."""
         if label <= DONE:
             return MOST_HELLO
         return 8 * max(MOST_INSIDE, self.watch.opening, self.opening)
 
     def ours(self, label: int, message: bytes) -> None:
-        """Take a message that is not MPyC's."""
+        """Process a message that is not one of MPyC's."""
         if label == HELLO and not self.hello.done():
             self.hello.set_result(message)
         elif label == OPENS:
@@ -151,7 +151,7 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
             self.watch.fail(message.decode("utf-8", "replace"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Name the peer, unless it is done; MPyC would raise here."""
+        """End the run with an error that names the peer, unless the peer is done; MPyC would raise here."""
         del exc
         if self.peer_pid is None:
             self.watch.forget(self)
@@ -160,7 +160,7 @@ class Link(MessageExchanger):  # type: ignore[misc]  # MPyC has no types
 
 
 def is_greeting(message: bytes) -> bool:
-    """Whether a message has the form of the settings that parties send each other first."""
+    """Test whether a message has the form of a greeting, which carries a party's settings."""
     try:
         same, personal = json.loads(message)
     except (ValueError, TypeError, RecursionError):
@@ -169,18 +169,18 @@ def is_greeting(message: bytes) -> bool:
 
 
 def numbers_of(announced: str) -> int:
-    """How many numbers an announced opening has; 0 where the words are not those of an announcement."""
+    """Return the size of an announced opening, or 0 if the text is not an announcement."""
     match = re.match(r"([0-9]{1,8}) numbers", announced)
     return min(int(match[1]), MOST_NUMBERS) if match else 0
 
 
-BEAT = 0.25  # part of the timeout between two signs of life
-LINGER = 5.0  # seconds for which who gives up waits at most until all others have read why
-MOST_STRANGERS = 32  # connections that have not greeted yet; the oldest is dropped for a further one
+BEAT = 0.25  # time between two signs of life, as a fraction of the timeout
+LINGER = 5.0  # longest time in seconds that a party which gives up waits for the others to read the reason
+MOST_STRANGERS = 32  # connections without a greeting; a new connection replaces the oldest
 
 
 class Peers:
-    """All connections of one party, and the one failure that ends them."""
+    """All connections of one party, and the first failure, which ends them."""
 
     def __init__(self, runtime: Runtime, same: Mapping[str, Any], own: Mapping[str, Any], timeout: float) -> None:
         self.runtime = runtime
@@ -188,19 +188,19 @@ class Peers:
         self.timeout = timeout
         self._same, self._own = dict(same), dict(own)
         self.hello = json.dumps([self._same, self._own]).encode()
-        self.made: list[Link] = []  # those with peers that have not said who they are, too
-        self.opening = 0  # numbers of this party's latest opening
+        self.made: list[Link] = []  # includes connections to unidentified peers
+        self.opening = 0  # size of this party's latest opening
         self.failed: asyncio.Future[str] = self.loop.create_future()
         self._connected: asyncio.Future[None] = self.loop.create_future()
         runtime.parties[runtime.pid].protocol = self._connected
 
     @property
     def links(self) -> list[Link]:
-        """Connections that stand, in the order of parties."""
+        """The established connections, in the order of parties."""
         return [p.protocol for p in self.runtime.parties if isinstance(p.protocol, Link)]
 
     def add(self, link: Link) -> None:
-        """Note a connection; of those that have not greeted yet only the latest are kept."""
+        """Add a connection; of the connections without a greeting, only the latest are kept."""
         self.made.append(link)
         strangers = [candidate for candidate in self.made if candidate.peer_pid is None]
         if len(strangers) > MOST_STRANGERS:
@@ -208,28 +208,28 @@ class Peers:
             strangers[0].transport.abort()
 
     def forget(self, link: Link) -> None:
-        """Forget a connection that is not a party's."""
+        """Remove a connection that does not belong to a party."""
         if link in self.made:
             self.made.remove(link)
 
     def expected(self, begin: bytes | bytearray) -> bool:
-        """Whether a connection that begins so may be that of a party which is to connect and has not yet."""
+        """Test whether the first bytes of a connection can come from a party that has yet to connect."""
         pid = self.runtime.pid
         names = [PARTY.pack(peer) for peer in range(pid) if not isinstance(self.runtime.parties[peer].protocol, Link)]
         return any(name.startswith(bytes(begin[: PARTY.size])) for name in names)
 
     def fail(self, why: str) -> None:
-        """End the run: what this party or another is at fault for; tell all, those too who are said to know it."""
+        """End the run for a reason, and send the reason to all peers, including those that reported it."""
         if self.failed.done():
             return
         self.failed.set_result(why)
-        self.loop.set_exception_handler(lambda _loop, _context: None)  # of MPyC's tasks, which end in the middle
+        self.loop.set_exception_handler(lambda _loop, _context: None)  # MPyC's tasks are interrupted
         for link in self.made:
             if not link.transport.is_closing():
                 link.send(FAILED, why.encode()[:MOST_HELLO])
 
     def announce(self, what: str) -> None:
-        """Tell all what this party opens next; the message comes before those of the opening."""
+        """Tell all peers what this party opens next, before the messages of the opening."""
         self.opening = numbers_of(what)
         for link in self.links:
             link.send(OPENS, what.encode())
@@ -237,7 +237,7 @@ class Peers:
             self.match(link)
 
     def match(self, link: Link) -> None:
-        """Hold what a peer opens against what this party does."""
+        """Compare the announced openings of a peer with those of this party."""
         while link.mine and link.theirs:
             mine = link.mine.popleft()
             theirs = link.theirs.popleft()
@@ -245,7 +245,7 @@ class Peers:
                 self.fail(f"party {link.peer_pid} opens {theirs}, and party {self.runtime.pid} {mine}")
 
     async def connect(self, listener: socket.socket, patience: float) -> list[dict[str, Any]]:
-        """Listen for parties before this one, connect to those after it, compare settings; what each says of itself."""
+        """Accept earlier parties, connect to later ones, compare settings; return the description of each party."""
         pid = self.runtime.pid
         parties = self.runtime.parties
         if len(self.hello) > MOST_HELLO:
@@ -272,19 +272,19 @@ class Peers:
         return [descriptions[i] for i in range(len(parties))]
 
     async def _call(self, peer: int, host: str, port: int) -> None:
-        """Try to reach a party, all of them at once, so that one that is late keeps no other waiting."""
+        """Try to connect to a party until it answers. All parties are tried concurrently."""
         while not await self._reach(peer, host, port):
             await asyncio.sleep(0.05)
 
     async def _reach(self, peer: int, host: str, port: int) -> bool:
         try:
             await self.loop.create_connection(lambda: Link(self, peer), host, port)
-        except (OSError, UnicodeError):  # nobody there, or no name of a host
+        except (OSError, UnicodeError):  # no server, or an invalid host name
             return False
         return True
 
     def _compare(self, peer: int, greeting: bytes) -> dict[str, Any]:
-        """Refuse a peer whose settings differ, with the first that does; else what it says of itself."""
+        """Return a peer's description of itself; raise a PartyError that names the first setting that differs."""
         try:
             theirs, description = json.loads(greeting)
             mine, names = json.loads(self.hello)[0], sorted(self._same.keys() | theirs.keys())
@@ -297,7 +297,7 @@ class Peers:
         return dict(description)
 
     async def until(self, work: Any) -> Any:
-        """Wait for work of all parties, showing signs of life; a PartyError once one of them fails."""
+        """Wait for joint work and send signs of life meanwhile; raise a PartyError as soon as a party fails."""
         task = asyncio.ensure_future(work)
         began = time.monotonic()
         while not task.done():
@@ -317,7 +317,7 @@ class Peers:
         return time.monotonic() - heard > self.timeout
 
     async def finish(self) -> None:
-        """Tell all that this party is done, wait until they are, and close; who waits for another is alive."""
+        """Tell all peers that this party is done, wait until they are done too, and close all connections."""
         for link in self.links:
             link.send(DONE, b"")
         began = time.monotonic()
@@ -331,9 +331,10 @@ class Peers:
             raise PartyError(self.failed.result())
 
     async def close(self) -> None:
-        """Close all connections; after a failure only once all others know, since closing on unread bytes loses ours.
+        """Close all connections; after a failure, first wait until all peers know about it.
 
-        Nobody waits for who is gone, nor for who has been silent for as long as ends a run.
+        Closing a connection with unread bytes would lose the reason that this party has sent. Peers that have left, or
+        that have been silent for longer than the timeout, are not waited for.
         """
         until = time.monotonic() + min(self.timeout, LINGER)
         while self.failed.done() and time.monotonic() < until:

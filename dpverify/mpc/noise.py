@@ -1,10 +1,10 @@
-"""Noise that is made inside the computation from shared random bits, of which no party knows any; and a party's own.
+"""Noise made inside the computation, from shared random bits that no party knows, and noise that one party adds.
 
-The noise is binomial, or Gaussian by the ratio of uniforms. The numbers of the latter are those of
-:mod:`dpverify.privacy.ratio_noise`. Besides the sum, two things are opened. Whether a pair was accepted: pairs are
-drawn independently, so that this says nothing of the value of one that was. And secrets hidden by masks, numbers of 61
-shared random bits modulo p = 2^61 - 1, of which each is as near to uniform as 2^-61 whatever it hides. Nothing that the
-number itself depends on is opened.
+Noise made inside is binomial, or Gaussian by the ratio of uniforms, with the constants of
+:mod:`dpverify.privacy.ratio_noise`. The ratio of uniforms opens two things besides the sum. The first is whether each
+pair was accepted. Pairs are drawn independently, so this reveals nothing about the value of an accepted pair. The
+second are masked secrets. A mask is a number of 61 shared random bits modulo p = 2^61 - 1, so that a masked secret is
+within 2^-61 of uniform, whatever the secret is. Nothing on which an accepted number depends is opened unmasked.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from dpverify.privacy.ratio_noise import (
     tables,
 )
 
-CHUNK: Final = 256  # coordinates at a time: what it takes in memory does not grow with more
+CHUNK: Final = 256  # coordinates at a time; this bounds the memory
 
 
 def own_noise(drawn: Random, share: float, size: int) -> Indices:
-    """Draw what one party adds to its numbers, shape (size,): Gaussians of deviation ``share``, rounded to units."""
+    """Return the noise that one party adds, shape (size,): Gaussians of deviation ``share``, rounded to whole units."""
     return np.array([round(drawn.gauss(0.0, share)) for _ in range(size)], dtype=np.int64)
 
 
 def binomial_noise(mpc: Any, field: Any, size: int) -> Any:
-    """Share a vector of independent numbers, shape (size,), of the law in :mod:`dpverify.privacy.binomial_noise`."""
+    """Return shares of independent numbers, shape (size,), with the law of :mod:`dpverify.privacy.binomial_noise`."""
     chunks = [_chunk(mpc, field, min(CHUNK, size - start)) for start in range(0, size, CHUNK)]
     return mpc.np_concatenate(chunks) if len(chunks) > 1 else chunks[0]
 
@@ -53,7 +53,7 @@ HALF: Final = pow(2, -SHIFT_BITS, MODULUS)  # 2^-37 modulo p
 
 
 async def ratio_noise(mpc: Any, field: Any, size: int) -> Any:
-    """Share a vector of independent numbers, shape (size,), of the law in :mod:`dpverify.privacy.ratio_noise`."""
+    """Return shares of independent numbers, shape (size,), with the law of :mod:`dpverify.privacy.ratio_noise`."""
     parts = []
     left = size
     while left:
@@ -66,7 +66,7 @@ async def ratio_noise(mpc: Any, field: Any, size: int) -> Any:
 
 
 async def _accepted(mpc: Any, field: Any, pairs: int, limit: int) -> Any:
-    """Rounded sizes of those of so many pairs that are accepted, at most ``limit``."""
+    """Draw pairs, and return the rounded absolute values of at most ``limit`` accepted pairs."""
     accepted, reciprocal = tables()
     drawn = FIRST_BITS + CELL_BITS + PLACE_BITS
     bits = mpc.np_random_bits(field, pairs * drawn).reshape(pairs, drawn)
@@ -84,25 +84,25 @@ async def _accepted(mpc: Any, field: Any, pairs: int, limit: int) -> Any:
 
 
 def _finished(mpc: Any, field: Any, sizes: Any) -> Any:
-    """Give each size its sign, and smooth."""
+    """Return the numbers with random signs and with smoothing noise."""
     extra = mpc.np_random_bits(field, len(sizes) * (1 + 2 * SMOOTH_BITS)).reshape(len(sizes), 1 + 2 * SMOOTH_BITS)
     smooth = np.concatenate((_weights(SMOOTH_BITS), -_weights(SMOOTH_BITS)))
     return sizes * (1 - 2 * extra[:, 0]) + extra[:, 1:] @ smooth
 
 
 def first_one(mpc: Any, bits: Any) -> Any:
-    """Of each row, shape (n, w), a one where its first one stands, and zeros."""
+    """Return for each row of bits, shape (n, w), the indicator vector of its first one."""
     width = bits.shape[1]
     step = 1
     zeros = 1 - bits
-    while step < width:  # zeros up to each place, by doubling
+    while step < width:  # whether all bits up to each position are 0, by doubling
         zeros = mpc.np_concatenate((zeros[:, :step], zeros[:, step:] * zeros[:, :-step]), axis=1)
         step *= 2
     return mpc.np_concatenate((bits[:, :1], zeros[:, :-1] - zeros[:, 1:]), axis=1)
 
 
 def unit_vector(mpc: Any, bits: Any) -> Any:
-    """Of each row's number, lowest bit first, shape (n, k), a one at its place among 2^k."""
+    """Return the unit vector of length 2^k for each row's number, given as k bits, lowest first; shape (n, k)."""
     vector = mpc.np_concatenate((1 - bits[:, :1], bits[:, :1]), axis=1)
     for at in range(1, bits.shape[1]):
         high = vector * bits[:, at : at + 1]
@@ -111,10 +111,10 @@ def unit_vector(mpc: Any, bits: Any) -> Any:
 
 
 async def shifted(mpc: Any, field: Any, values: Any) -> Any:
-    """Share the values, shape (n,), from 0 to p - 1, divided by 2^37 and rounded down.
+    """Return shares of the values, shape (n,), from 0 to p - 1, divided by 2^37 and rounded down.
 
-    What is opened is c = value + r modulo p, r of 61 random bits. With t = [c < r], the value is c - r + t p, and its
-    37 lowest bits are those of c - t - r, as p is -1 there.
+    The computation opens c = value + r modulo p, where r has 61 random bits. With t = [c < r], the value is
+    c - r + t p. Its 37 lowest bits are those of c - t - r, because p = -1 modulo 2^37.
     """
     count = len(values)
     mask = mpc.np_random_bits(field, count * MASK_BITS).reshape(count, MASK_BITS)
@@ -131,12 +131,12 @@ async def shifted(mpc: Any, field: Any, values: Any) -> Any:
 
 
 def compared(mpc: Any, less: Any, same: Any) -> Any:
-    """Whether an opened number is less than a secret one, and whether it is the same, shape (n, 2), from their bits.
+    """Return whether an opened number is less than a secret number, and whether they are equal, shape (n, 2).
 
-    ``less``, ``same`` (n, w): for each bit from the lowest on, what it alone says.
+    ``less``, ``same`` (n, w): the same comparisons for each pair of bits, from the lowest bit on.
     """
     while (width := less.shape[1]) > 1:
-        odd = width % 2  # the lowest waits
+        odd = width % 2  # the lowest bit waits for the next round
         decides = same[:, odd + 1 :: 2]
         products = mpc.np_concatenate((decides, decides), axis=1) * mpc.np_concatenate(
             (less[:, odd:-1:2], same[:, odd:-1:2]), axis=1
@@ -148,5 +148,5 @@ def compared(mpc: Any, less: Any, same: Any) -> Any:
 
 
 def _weights(width: int) -> Any:
-    """Powers of two from 1 on, of any size."""
+    """Return the first powers of two, from 1 on, as Python integers."""
     return np.array([1 << at for at in range(width)], dtype=object)

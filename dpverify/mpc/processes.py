@@ -1,6 +1,6 @@
-"""Parties that are child processes: fed, read without blocking, and ended together as soon as one fails or is stopped.
+"""Parties as child processes. They are read without blocking, and end together as soon as one fails or is stopped.
 
-A child finds only installed modules and those beside dpverify: a file in the working directory is never imported.
+A child imports only installed modules and the checkout of dpverify, never files in the working directory.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Final, Self
 from dpverify.mpc.fixed_point import PartyError
 
 HOST: Final = "127.0.0.1"
-POLL: Final = 0.2  # seconds between two looks at the state of the children
-GRACE: Final = 10.0  # seconds that children have to end by themselves once one of them has ended; above links.LINGER
+POLL: Final = 0.2  # seconds between two checks of the children
+GRACE: Final = 10.0  # seconds that children have to end after one of them has ended; more than links.LINGER
 READ: Final = 1 << 16
 
 
 def python_command(code: str, *words: str) -> list[str]:
-    """Command of a child that runs some code of dpverify, whatever files the working directory has."""
+    """Return the command of a child that runs code of dpverify, regardless of files in the working directory."""
     root = str(Path(__file__).resolve().parents[2])
     return [sys.executable, "-P", "-c", f"import sys; sys.path.append({root!r}); {code}", *words]
 
 
 class Party:
-    """One child: what it still has to read, and what it has written."""
+    """One child process, with its unsent input and its output."""
 
     def __init__(self, index: int, listener: socket.socket, code: str) -> None:
         pipe = subprocess.PIPE
@@ -46,13 +46,13 @@ class Party:
 
     @property
     def reason(self) -> str:
-        """The last line that it wrote on stderr."""
+        """The last line that the process wrote to stderr."""
         lines = self.errors.decode("utf-8", "replace").strip().splitlines()
         return lines[-1] if lines else ""
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the process is stopped, as by SIGSTOP; the operating system tells."""
+        """Whether the process is stopped, as by SIGSTOP, according to the operating system."""
         if self.process.returncode is not None:
             return False
         with suppress(ChildProcessError, AttributeError):
@@ -61,9 +61,10 @@ class Party:
 
 
 class PartyProcesses:
-    """All parties of a run on this machine, a process each with a listening socket of its own; ``with`` ends them.
+    """All parties of a run on this machine, each a process with a listening socket; a context manager that ends them.
 
-    ``code``: what each runs. ``timeout``: seconds for which one may be stopped before all are ended, by ``clock``.
+    ``code``: the program of a party. ``timeout``: seconds for which a party may be stopped before all parties are
+    ended, measured with ``clock``.
     """
 
     def __init__(self, parties: int, code: str, timeout: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -73,7 +74,7 @@ class PartyProcesses:
         self._code = code
         self._clock = clock
         self._selector = selectors.DefaultSelector()
-        self._ended_at: float | None = None  # when the first one had ended
+        self._ended_at: float | None = None  # when the first party was seen to have ended
 
     def __enter__(self) -> Self:
         try:
@@ -98,11 +99,11 @@ class PartyProcesses:
 
     @property
     def addresses(self) -> list[tuple[str, int]]:
-        """Where each party listens."""
+        """The addresses at which the parties listen."""
         return [(HOST, listener.getsockname()[1]) for listener in self.listeners]
 
     def feed(self, messages: list[bytes]) -> None:
-        """Say what each party reads from its stdin; it is written while their output is read."""
+        """Set the input of each party, which is written to its stdin while the output of all parties is read."""
         for party, message in zip(self.parties, messages, strict=True):
             party.unsent = message
             for stream, events in (
@@ -115,7 +116,7 @@ class PartyProcesses:
                     self._selector.register(stream, events, party)
 
     def lines(self) -> Iterator[list[bytes]]:
-        """Yield one line of each party, again and again, until they have ended; a PartyError once one fails."""
+        """Yield lists with the next line of each party until all have ended; raise a PartyError if a party fails."""
         while True:
             while all(b"\n" in party.output for party in self.parties):
                 yield [_take_line(party) for party in self.parties]
@@ -126,7 +127,7 @@ class PartyProcesses:
         self._report()
 
     def _exchange(self) -> None:
-        """Write and read what can be written and read now, or within POLL."""
+        """Write and read what is possible within POLL seconds."""
         for key, _ in self._selector.select(POLL):
             party: Party = key.data
             if key.fileobj is party.process.stdin:
@@ -144,7 +145,7 @@ class PartyProcesses:
         with suppress(BlockingIOError):
             try:
                 party.unsent = party.unsent[os.write(stream.fileno(), party.unsent[:READ]) :]
-            except BrokenPipeError:  # it has ended; its last line says why
+            except BrokenPipeError:  # the party has ended; its last line has the reason
                 party.unsent = b""
             if not party.unsent:
                 self._selector.unregister(stream)
@@ -152,7 +153,7 @@ class PartyProcesses:
                     stream.close()
 
     def _judge(self) -> None:
-        """End all where one has been stopped for too long, or where some have ended and others do not."""
+        """Raise a PartyError if a party was stopped for too long, or if only some parties have ended."""
         now = self._clock()
         for party in self.parties:
             if not party.is_stopped:
@@ -174,7 +175,7 @@ class PartyProcesses:
             raise PartyError(f"party {names} did not end within {longest:g} s of the others")
 
     def _report(self) -> None:
-        """Raise what most parties say ended the run, if one failed; or else which one died."""
+        """If a party failed, raise a PartyError with the most frequent reason, or with the party that died."""
         failed = [party for party in self.parties if party.process.poll()]
         reasons = [party.reason for party in failed if party.reason]
         if reasons:

@@ -1,8 +1,8 @@
-"""One party of a computation whose only result are sums of integer vectors, with noise that no party knows.
+"""One party of a computation that only outputs sums of integer vectors, with noise that no party knows.
 
-Values are shared by Shamir's scheme over the integers modulo p = 2^61 - 1, with threshold t = floor((m - 1)/2): any t
-parties together learn nothing but what is opened, and the others can go on without none of them. Parties that follow
-the protocol and only look (semi-honest) are all that it stands against.
+Values are shared by Shamir's scheme over the integers modulo p = 2^61 - 1, with threshold t = floor((m - 1)/2). Any t
+parties together learn nothing but the opened values. The run ends if any party is missing. The protocol protects
+against semi-honest parties only, which follow the protocol.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 def load_mpyc() -> ModuleType:
-    """Import MPyC, which reads the command line, logs to stdout and warns while it is imported, without all that."""
+    """Import MPyC, and prevent it from reading the command line, logging to stdout and issuing warnings."""
     words = sys.argv
     root = logging.getLogger()
     handlers = root.handlers[:]
@@ -49,7 +49,7 @@ def load_mpyc() -> ModuleType:
     sys.argv = sys.argv[:1]
     logging.disable(logging.CRITICAL)
     try:
-        if "mpyc.runtime" not in sys.modules:  # MPyC takes the loop that is current, or makes one
+        if "mpyc.runtime" not in sys.modules:  # MPyC uses the current event loop, or makes one
             asyncio.set_event_loop(asyncio.new_event_loop())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -64,28 +64,28 @@ def load_mpyc() -> ModuleType:
 
 
 class Session:
-    """One party's part in a computation; ``with`` closes it, and tells the others where it ends early.
+    """One party's part in a computation; a context manager that tells the other parties if it ends early.
 
     Parameters
     ----------
     index : int
-        This party, from 0.
+        Index of this party, from 0.
     peers : sequence of (host, port)
-        Of all parties, this one among them.
+        Addresses of all parties, including this one.
     same, own : mapping
-        What must be the same for all, and what each may say of itself; values as JSON has them. ``told`` has the
-        latter of all parties, in their order.
+        Settings that must be the same for all parties, and facts about this party; values must be valid JSON. The
+        attribute ``told`` has the facts about all parties, in their order.
     timeout : float
         Seconds after which a silent party ends the run.
     patience : float
-        Seconds in which all must have connected.
+        Seconds within which all parties must have connected.
     listener : socket or None
-        A listening socket of this party; None: one is made for its own address.
+        A listening socket of this party; None opens a socket at its address.
 
     Raises
     ------
     ArgumentError, PartyError
-        If there are fewer than three parties, one does not come, or settings differ.
+        If there are fewer than three parties, a party does not connect, or settings differ.
     """
 
     def __init__(
@@ -132,16 +132,17 @@ class Session:
         else:
             self._watch.fail(str(error) if isinstance(error, PartyError) else f"party {self.index}: {error}")
             closing = self.mpc._loop.create_task(self._watch.close())
-            while not closing.done():  # it ends within a stated time
+            while not closing.done():  # `close` has a time limit
                 with suppress(
                     RuntimeError
-                ):  # MPyC stops the loop where one of its tasks fails: others must still read why
+                ):  # MPyC stops the loop if one of its tasks fails; the peers must still read the reason
                     self.mpc._loop.run_until_complete(closing)
 
     def open_sum(self, values: Indices, *, inside: Inside | None = None) -> Indices:
-        """Open the sum over the parties of ``values``, shape (d,); with noise that is made ``inside``, if so.
+        """Return the sum over the parties of ``values``, shape (d,), with noise made ``inside`` the computation.
 
-        The noise of a coordinate is that of :mod:`dpverify.privacy.binomial_noise`, or of ``ratio_noise`` beside it.
+        ``inside``: ``bits`` for :mod:`dpverify.privacy.binomial_noise`, ``ratio`` for
+        :mod:`dpverify.privacy.ratio_noise`, None for no noise.
         """
         check.whole(0, MOST_NUMBERS, numbers=len(values))
         mine = self._checked(values)
@@ -169,21 +170,21 @@ class Session:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         try:
             result: T = self.mpc._loop.run_until_complete(work)
-        except RuntimeError:  # MPyC stops the loop where it cannot read what came
+        except RuntimeError:  # MPyC stops the loop if it cannot read a message
             failed = self._watch.failed
             raise PartyError(failed.result() if failed.done() else "a party sent what cannot be read") from None
         return result
 
 
 def start_runtime(module: ModuleType, index: int, peers: Sequence[tuple[str, int]]) -> Any:
-    """Make MPyC's runtime for these parties; no message of it is ever unpickled."""
+    """Return MPyC's runtime for these parties, set up so that it never unpickles a message."""
     import mpyc
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = mpyc._get_arg_parser().parse_args([])
         options.no_log, options.no_prss, options.no_async = True, False, len(peers) == 1
-        options.mix32_64bit = True  # numbers travel as bytes; else they would be pickled
+        options.mix32_64bit = True  # send numbers as bytes; by default they are pickled
         options.threshold = (len(peers) - 1) // 2
         runtime = module.Runtime(index, [module.Party(i, *peer) for i, peer in enumerate(peers)], options)
     for name in ("sectypes", "asyncoro", "mpctools", "seclists", "secpols", "secgroups", "random", "statistics"):

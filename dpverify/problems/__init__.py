@@ -1,4 +1,4 @@
-"""Losses with certified constants, data sets, and neighbouring data sets; each name loads its module on first use."""
+"""Losses with certified constants, data sets, and neighbouring data sets. Names load their modules on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an optimizer and a check need of a problem: data, kernels, and constants that are certain."""
+"""The interface of a problem for optimizers and checks: data, kernels, and certified constants."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Problem(Protocol):
     Attributes
     ----------
     x, y, start : (n, p), (n,) and (d,) array of float
-        Rows, one per example, labels, and the first iterate w_1 that ``gap`` speaks of.
+        Rows, one per example, labels, and the first iterate w_1, to which ``gap`` refers.
     lipschitz, smoothness, gap : float
-        G and L: at least the norm of every per-example gradient and of every per-example Hessian, at every w.
-        R: at least ``F(w_1) - inf F``.
+        G, L and R. G and L are upper bounds on the norms of per-example gradients and Hessians at every w. R is an
+        upper bound on ``F(w_1) - inf F``.
     """
 
     @property
@@ -40,16 +40,16 @@ class Problem(Protocol):
         ...
 
     def loss(self, w: Vector) -> float:
-        """Empirical risk F at ``w``, shape (d,)."""
+        """Return the empirical risk F at ``w``, shape (d,)."""
         ...
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         ...
 
 
 def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> tuple[Matrix, Vector]:
-    """Make a neighbouring data set: one example is replaced, the others and their places stay.
+    """Return a neighbouring data set, in which one example is replaced.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> 
     y : (n,) array of float
         Labels.
     index : int
-        Which example, ``0 <= index < n``.
+        Index of the example, ``0 <= index < n``.
     row : (p,) array of float
         The new row.
     label : float
@@ -67,12 +67,12 @@ def replace_one(x: Matrix, y: Vector, index: int, row: Vector, label: float) -> 
     Returns
     -------
     tuple of (n, p) array and (n,) array
-        New arrays; the given ones are untouched.
+        New arrays; ``x`` and ``y`` are not changed.
 
     Raises
     ------
     ValueError
-        If the index is not an example, or the row has another length.
+        If the index is out of range, or the row has the wrong length.
     """
     if not 0 <= index < len(x):
         raise ValueError(f"index must lie in [0, {len(x) - 1}], got index={index}.")

@@ -1,4 +1,4 @@
-"""Data sets for classification: some that come with scikit-learn, and the user's files."""
+"""Data sets for classification, from scikit-learn and from the user's files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Dataset:
     x, y : (n, d) array of float or CsrRows, and (n,) array of float
         Rows, finite, dense or sparse, and labels, 0..K-1.
     name, classes : str, and tuple of str
-        The bundled set's name, or the file's; what the labels 0, 1, ... are called in the source.
+        Name of the bundled data set or of the file, and names of the labels 0, 1, ... in the source.
     standardised : bool
-        Whether the columns were standardised: that uses the data, and no privacy guarantee covers it.
+        Whether the columns were standardised. This step uses the data, and no privacy guarantee covers it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Dataset:
 
     @property
     def dense_x(self) -> Matrix:
-        """Rows with all entries written out, shape (n, d)."""
+        """Rows as a dense matrix, shape (n, d)."""
         return self.x.dense() if isinstance(self.x, CsrRows) else self.x
 
     @property
@@ -57,7 +57,7 @@ class Dataset:
         return digest.hexdigest()
 
     def sample(self, n: int, rng: np.random.Generator) -> Dataset:
-        """Draw n examples without replacement, at most as many as there are; their order stays that of the source."""
+        """Return n examples, drawn without replacement, in the order of the source."""
         if not 1 <= n <= len(self.x):
             raise DataError(self.name, f"n must lie in [1, {len(self.x)}], the number of examples, got n={n}.")
         rows = np.sort(rng.choice(len(self.x), size=n, replace=False))
@@ -74,33 +74,34 @@ def load_dataset(
     known: tuple[str, ...] | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Load a data set with two classes or more; labels count from 0 in their order (as numbers, else as texts).
+    """Load a data set with at least two classes; the sorted labels (numbers or texts) become 0, 1, ....
 
     Parameters
     ----------
     file : Path or None
         None: scikit-learn's ``breast_cancer`` (569 examples, 30 features). ``*.csv``, ``*.tsv``: a table whose last
-        column is the label. ``iris``, ``wine``, ``digits``, where no such file is: what scikit-learn has by that name.
-        Any other: a LIBSVM file. Either may be packed, ``*.gz`` or ``*.bz2``.
+        column is the label. ``iris``, ``wine``, ``digits``: a data set of scikit-learn, unless a file has this name.
+        Any other name: a LIBSVM file. Tables and LIBSVM files may be compressed, ``*.gz`` or ``*.bz2``.
     standardise : bool or None
-        Give every column mean 0 and deviation 1. None: for bundled sets only. This uses the data and is not private.
+        Whether to give every column mean 0 and deviation 1; None does so for bundled data sets only. This step uses the
+        data and is not private.
     limit : int or None
-        Bytes of memory that may be used; None: what is free.
+        Bytes of memory that may be used; None means all available memory.
     dense : bool
-        Write every entry of a row out. Otherwise, and where no column is standardised and there are two classes, rows
-        of which less than a quarter of the entries are not 0 are ``CsrRows``, from the file on.
+        Whether to return a dense matrix in any case. Otherwise rows are ``CsrRows`` if fewer than a quarter of the
+        entries are nonzero, there are two classes, and no column is standardised.
     most : int
-        Most classes that are of use, at least 2.
+        Largest number of classes that the caller supports, at least 2.
     known : tuple of str or None
-        The classes of the data to train on: labels count in their order, and a file may lack some of them.
+        Classes of the training data, if this file has test data. They determine the labels, and some may be missing.
     progress : callable or None
-        ``progress(done, whole)``: so many of the file's bytes were read.
+        ``progress(done, total)`` is called with the number of bytes read and the size of the file.
 
     Raises
     ------
     DataError
-        If the file cannot be read, a value is not finite, or the labels are not two classes, or not ``known`` ones; and
-        if three times what is kept, as far as what was read tells, does not fit in memory: then the rest is not read.
+        If the file cannot be read, a value is not finite, there are fewer than two classes, or a class is not
+        ``known``. Also if three times the estimated size of the data exceeds ``limit``; then reading stops early.
     """
     limit = available_bytes() if limit is None else limit
     classes: tuple[str, ...]
@@ -120,7 +121,7 @@ def load_dataset(
     x = _rows_for(name, x, len(classes), limit)
     standardise = is_bundled(file) if standardise is None else standardise
     if standardise:
-        assert isinstance(x, np.ndarray)  # read so
+        assert isinstance(x, np.ndarray)  # read with dense=True
         x = standardise_columns(x)
     return Dataset(name, x, y, classes, standardise)
 
@@ -128,26 +129,26 @@ def load_dataset(
 def dataset_of(
     x: Any, y: ArrayLike, name: str = "arrays", *, limit: int | None = None, most: int = MOST_CLASSES
 ) -> Dataset:
-    """Make a data set of arrays; sparse rows stay sparse by the rule of ``load_dataset``.
+    """Return a data set made from arrays. Rows are dense or sparse by the rule of ``load_dataset``.
 
     Parameters
     ----------
     x : (n, d) array, or matrix of scipy.sparse
         Rows, finite. They are not changed.
     y : (n,) array
-        Labels, numbers or texts: the smallest becomes 0.
+        Labels, numbers or texts. The smallest label becomes 0.
     name : str
-        How results call it.
+        Name of the data in results.
     limit : int or None
-        Bytes of memory that may be used; None: what is free.
+        Bytes of memory that may be used; None means all available memory.
     most : int
-        Most classes that are of use, at least 2.
+        Largest number of classes that the caller supports, at least 2.
 
     Raises
     ------
     ArgumentError, DataError
-        If a shape does not fit, a value is not finite, the labels are fewer than two classes or more than are of use,
-        or rows do not fit in memory.
+        If shapes do not match, a value is not finite, there are fewer than two classes or more than ``most``, or the
+        rows do not fit in memory.
     """
     from scipy.sparse import issparse
 
@@ -162,7 +163,7 @@ def dataset_of(
 
 
 def _rows_for(source: Path | str, x: Rows, classes: int, limit: int) -> Rows:
-    """Write sparse rows of more than two classes out, for softmax regression; refused where they do not fit."""
+    """Return the rows, dense if there are more than two classes; raise a DataError if they do not fit in memory."""
     if classes == 2 or not isinstance(x, CsrRows):
         return x
     check_memory(source, *x.shape, limit)
@@ -170,12 +171,12 @@ def _rows_for(source: Path | str, x: Rows, classes: int, limit: int) -> Rows:
 
 
 def is_bundled(file: Path | None) -> bool:
-    """Whether data are scikit-learn's, and no file of the user's has that name."""
+    """Test whether the data come from scikit-learn: the user has no file with this name."""
     return file is None or (str(file) in BUNDLED and not file.exists())
 
 
 def _bundled(name: str) -> tuple[Matrix, Vector, tuple[str, ...]]:
-    """Load a set of scikit-learn's: rows, labels and what they are called."""
+    """Return the rows, labels and class names of a data set of scikit-learn."""
     import sklearn.datasets
 
     bundle = getattr(sklearn.datasets, f"load_{name}")()
@@ -183,7 +184,7 @@ def _bundled(name: str) -> tuple[Matrix, Vector, tuple[str, ...]]:
 
 
 def _check_file(file: Path) -> None:
-    """Refuse what is not a readable file with something in it."""
+    """Raise a DataError unless the path is a readable file that is not empty."""
     try:
         if file.is_dir():
             raise DataError(file, "is a directory, a data file is needed.")
@@ -206,10 +207,10 @@ def _classes(
     class_limit: int,
     known: tuple[str, ...] | None = None,
 ) -> tuple[Vector, tuple[str, ...]]:
-    """Map labels to 0, 1, ...; numbers are compared as numbers, so that 1, +1 and 1.0 are one class."""
+    """Return the labels as 0, 1, ..., and the classes; numbers are compared by value: 1, +1 and 1.0 are one class."""
     values = np.asarray(labels)
     named = values.dtype.kind == "U" and any("_" in text or not text.isascii() for text in np.unique(values).tolist())
-    if not named:  # Python would read 1_0 as 10
+    if not named:  # float() reads 1_0 as 10
         with suppress(ValueError):
             values = values.astype(np.float64)
     if values.dtype == np.float64 and not np.isfinite(values).all():

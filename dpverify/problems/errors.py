@@ -1,4 +1,4 @@
-"""Bad data, in one line."""
+"""Errors about data, and limits on memory."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ MOST_CLASSES: Final = 1000
 
 
 class DataError(ValueError):
-    """A data set that cannot be used; ``str(error)`` is one line that names the source, the value and the rule."""
+    """A data set cannot be used; ``str(error)`` is one line that names the source, the value and the rule."""
 
     def __init__(self, source: Path | str, message: str) -> None:
         super().__init__(" ".join(f"{source}: {message}".split()))
 
 
 def available_bytes() -> int:
-    """Bytes of memory that are free for us: what the system calls available, within the limit of the control group."""
+    """Return the bytes of memory that the operating system reports as available, at most the limit of the cgroup."""
     limits: list[int] = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         limits.extend(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
         limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
-    except (OSError, ValueError):  # another system, no control group, or its limit is the word "max"
+    except (OSError, ValueError):  # not Linux, no cgroup, or the limit is the word "max"
         pass
     if not limits and hasattr(os, "sysconf"):
         limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -32,7 +32,7 @@ def available_bytes() -> int:
 
 
 def human_bytes(count: float) -> str:
-    """Write a number of bytes for people, such as ``31.9 GB``."""
+    """Return a number of bytes as text, such as ``31.9 GB``."""
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if count < 1000:
             return f"{count:.3g} {unit}"
@@ -41,12 +41,12 @@ def human_bytes(count: float) -> str:
 
 
 def check_needed(source: Path | str, what: str, needed: float, limit: int) -> None:
-    """Refuse ``what``, which needs so many bytes, where there are fewer."""
+    """Raise a DataError if ``what`` needs more bytes than ``limit``."""
     if needed > limit:
         words = f"{what} need {human_bytes(needed)} of memory, more than the {human_bytes(limit)} available."
         raise DataError(source, words)
 
 
 def check_memory(source: Path | str, rows: int, columns: int, limit: int) -> None:
-    """Refuse a dense matrix that does not fit, before it is made."""
+    """Raise a DataError if a dense matrix of this shape would not fit in memory."""
     check_needed(source, f"{rows} examples with {columns} features", 3 * 8 * rows * columns, limit)

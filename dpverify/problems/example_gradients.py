@@ -1,4 +1,4 @@
-"""Means over a batch for any source of gradients of examples: clipped, and with their changes between two points."""
+"""Batch means of clipped gradients, and of their changes between two points, for any function of gradients."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Gradients: TypeAlias = Callable[[Vector, Indices], ArrayLike]
 
 
 class BatchMean(Protocol):
-    """What plain descent asks of a batch of examples; see ``BatchGradient`` and :class:`ExampleGradients`."""
+    """The interface that plain descent needs; see ``BatchGradient`` and :class:`ExampleGradients`."""
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean of the batch's gradients at ``w`` into ``out``."""
+        """Write the mean of the batch's gradients at ``w`` to ``out``."""
 
 
 @runtime_checkable
 class CompiledDescent(Protocol):
-    """What an oracle has whose noisy descent is compiled as a whole."""
+    """The interface of an oracle with a compiled kernel for many steps of noisy descent."""
 
     def descend(
         self,
@@ -41,35 +41,36 @@ class CompiledDescent(Protocol):
         noise: Generator,
         kept: Matrix,
     ) -> int:
-        """Do a step of noisy descent from ``w`` for each entry of ``etas``; how many until one is not finite.
+        """Do a step of noisy descent for each entry of ``etas``; return the number of steps before a non-finite one.
 
-        ``rhos`` (T,): momentum of each step, on ``w - old``, both of which move. ``order`` (n,): examples, whose first
-        ``size`` are the last batch after it; ``kept`` (0 or T, d) receives iterates.
+        ``rhos`` (T,): momentum of each step, a factor of ``w - old``. ``w`` and ``old`` are updated. ``order`` (n,): a
+        permutation of the examples, whose first ``size`` examples are the last batch afterwards. ``kept`` (0 or T, d):
+        receives the iterates.
         """
 
 
 class BatchOracle(BatchMean, Protocol):
-    """What recursive momentum asks besides; see ``RecursiveGradient`` and :class:`ExampleGradients`."""
+    """The interface that recursive momentum needs; see ``RecursiveGradient`` and :class:`ExampleGradients`."""
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
 
 
 class ExampleGradients:
-    """Means of clipped gradients, and of their clipped changes, of any function that gives gradients of examples.
+    """Means of clipped gradients and of their clipped changes, for any function that returns per-example gradients.
 
     Parameters
     ----------
     gradients : callable
-        ``gradients(w, batch)``: shape (B, d), a row for each example of the batch.
+        ``gradients(w, batch)`` returns an array of shape (B, d), a row for each example of the batch.
     clip, change_clip : float
-        Lengths to which each gradient and each change of one is shortened, above 0; infinite: nothing is clipped.
+        Clip lengths of gradients and of their changes, above 0; an infinite length does not clip.
 
     Raises
     ------
     ArgumentError
-        If a clip length is not positive; later, if gradients have another shape or are not finite, or if the last
-        example of a batch gives another row alone, which is asked at the first, the second, the fourth, ... call.
+        If a clip length is not positive. A call raises it if gradients have the wrong shape or are not finite, or if
+        the last row of a batch differs from the row of this example alone, which calls number 1, 2, 4, ... check.
     """
 
     def __init__(self, gradients: Gradients, clip: float = math.inf, change_clip: float = math.inf) -> None:
@@ -81,11 +82,11 @@ class ExampleGradients:
         self._calls = 0
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean of the batch's clipped gradients at ``w``, shape (d,), into ``out``."""
+        """Write the mean of the batch's clipped gradients at ``w``, shape (d,), to ``out``."""
         out[:] = clipped(self._ask(w, batch), self.clip).mean(axis=0)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         now = self._ask(new, batch)
         out[:] = gamma * clipped(now, self.clip).mean(axis=0)
         if gamma < 1.0:
@@ -117,7 +118,7 @@ class ExampleGradients:
 
 
 def clipped(rows: Matrix, length: float) -> Matrix:
-    """Shorten each row, shape (B, d), to at most this length."""
+    """Return the rows, shape (B, d), each clipped to this length."""
     if length == math.inf:
         return rows
     norms = np.linalg.norm(rows, axis=1, keepdims=True)

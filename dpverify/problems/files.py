@@ -1,4 +1,4 @@
-"""Data files: CSV and TSV with the label in the last column, and LIBSVM, ``label index:value ...`` on each line."""
+"""Readers of data files: CSV and TSV with the label in the last column, and LIBSVM with ``label index:value ...``."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from dpverify.kernels.typing import Vector
 from dpverify.problems.errors import DataError
 from dpverify.problems.sparse.rows import MOST_COLUMNS, RowBuilder, Rows, csr_rows
 
-TABLES = {".csv": ",", ".tsv": "\t"}  # what separates columns, by the suffix before that of a compression
+TABLES = {".csv": ",", ".tsv": "\t"}  # separators by suffix, without a suffix for compression
 MISSING = {"", "?", "na", "n/a", "nan", "null", "none", "."}
 
 
 def separator(path: Path) -> str | None:
-    """What separates the columns of a table, by its name; None where it is none."""
+    """Return the separator of a table, according to the file name; None if the file is not a table."""
     packed = path.suffix.lower() in {".gz", ".bz2"}
     return TABLES.get((path.with_suffix("") if packed else path).suffix.lower())
 
@@ -34,16 +34,16 @@ def separator(path: Path) -> str | None:
 Progress: TypeAlias = Callable[[int, int], None]
 """``progress(done, whole)``: so many of a file's bytes were read."""
 
-PART: Final = 1 << 18  # bytes of a LIBSVM file that are read at a time, and more the longer it is
-CELLS: Final = 1 << 17  # numbers of a table
+PART: Final = 1 << 18  # least number of bytes of a LIBSVM file that are read at a time
+CELLS: Final = 1 << 17  # numbers of a table that are read at a time
 
 
 def read_csv(
     path: Path, limit: int, *, dense: bool = False, progress: Progress | None = None
 ) -> tuple[Rows, list[str]]:
-    """Read a CSV or TSV file in UTF-8, with or without a header, in one pass: rows, and the texts of its last column.
+    """Return the rows and the texts of the last column of a CSV or TSV file in UTF-8, with or without a header.
 
-    ``dense``: all entries are written out, else as the rule of ``sparse.rows`` has it.
+    ``dense``: return a dense matrix; otherwise :func:`better_dense` decides. The file is read in one pass.
     """
     values = array("d")
     labels = list[str]()
@@ -83,7 +83,7 @@ def read_csv(
 
 
 def _share(raw: IO[bytes], size: int, progress: Progress | None) -> float:
-    """Tell how much of a file was read, in (0, 1], here and to who wants to know."""
+    """Return the fraction of a file that was read, in (0, 1], and report it to ``progress``."""
     done = min(raw.tell(), size)
     if progress is not None:
         progress(done, size)
@@ -91,7 +91,7 @@ def _share(raw: IO[bytes], size: int, progress: Progress | None) -> float:
 
 
 def _is_header(cells: list[str]) -> bool:
-    """Whether the features of a first line are names; numbers with a hole in them are an example, and refused."""
+    """Test whether the first line has column names; a line of numbers with missing values is not a header."""
     words = [cell.strip().lower() for cell in cells if not _is_number(cell)]
     return bool(words) and not (len(words) < len(cells) and MISSING.issuperset(words))
 
@@ -105,9 +105,9 @@ def _is_number(cell: str) -> bool:
 
 
 def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
-    """Read the features of one line; what is not a finite number is named."""
+    """Return the features of one line; raise a DataError that names a cell that is not a finite number."""
     line_text = "".join(cells)
-    if line_text.isascii() and "_" not in line_text:  # Python also reads 1_000, and digits of other scripts
+    if line_text.isascii() and "_" not in line_text:  # float() also reads 1_000, and digits of other scripts
         with suppress(ValueError):
             numbers = list(map(float, cells))
             if all(map(math.isfinite, numbers)):
@@ -129,7 +129,7 @@ def _numbers(path: Path, line: int, cells: list[str]) -> list[float]:
 def read_libsvm(
     path: Path, limit: int, *, dense: bool = False, progress: Progress | None = None
 ) -> tuple[Rows, Vector]:
-    """Read a LIBSVM file in one pass: rows and labels. Indices begin at 0 where one of them is 0, else at 1."""
+    """Return the rows and labels of a LIBSVM file. Indices begin at 0 if one of them is 0, otherwise at 1."""
     from sklearn.datasets import load_svmlight_file
 
     builder = RowBuilder(path, limit)
@@ -164,13 +164,13 @@ def read_libsvm(
 PLAIN_NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 WHOLE_NUMBER = re.compile(rb"-?[0-9]{1,4000}")
 NOT_FINITE = (b"nan", b"inf", b"infinity")
-UNUSUAL = re.compile(rb"_|\+[0-9]+:")  # what Python's int and float accept in a LIBSVM file, and we do not
+UNUSUAL = re.compile(rb"_|\+[0-9]+:")  # accepted by Python's int and float, but not valid in a LIBSVM file
 UNREADABLE = EOFError, OSError, zlib.error
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Open a file, unpacked by its suffix as scikit-learn does it; what is read, and the file on the disk."""
+    """Open a file, decompressed by its suffix as scikit-learn does it; yield the stream and the file on disk."""
     with path.open("rb") as raw:
         if path.suffix == ".gz":
             with gzip.open(raw, "rb") as stream:
@@ -183,7 +183,7 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
 
 
 def _first_bad_line(path: Path) -> str:
-    """Find the first line that is not LIBSVM and say why; empty where every line looks right."""
+    """Return a message about the first line that is not valid LIBSVM, or an empty text if every line is valid."""
     try:
         with _opened(path) as (file, _):
             return _first_fault(file)
@@ -199,7 +199,7 @@ def _first_fault(lines: Iterable[bytes]) -> str:
 
 
 def _faults(words: list[bytes]) -> Iterator[str]:
-    """Say what is wrong with one line, split at blanks and without its comment."""
+    """Yield what is wrong with one line, given as its words without the comment."""
     if not words:
         return
     label = _show(words[0])
@@ -230,5 +230,5 @@ def _faults(words: list[bytes]) -> Iterator[str]:
 
 
 def _show(word: bytes) -> str:
-    """Quote a word of the file, shortened; unprintable bytes are escaped."""
+    """Return a word of the file in quotes, shortened, with unprintable bytes escaped."""
     return repr(word[:40].decode("utf-8", errors="backslashreplace"))

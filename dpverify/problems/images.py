@@ -1,7 +1,8 @@
-"""Images with ten classes: scikit-learn's digits, and MNIST (IDX files) and CIFAR (binary version) of the user's.
+"""Image data sets: scikit-learn's digits, and MNIST (IDX files) and CIFAR (binary version) from the user's files.
 
-IDX (LeCun, Cortes and Burges): two zero bytes, the type (8: unsigned bytes), the number of sizes, each size as four
-bytes, the largest first; then the bytes. CIFAR (Krizhevsky): records of a label, in CIFAR-100 two, and 3072 bytes.
+An IDX file (LeCun, Cortes and Burges) has two zero bytes, the type (8: unsigned bytes), the number of dimensions, each
+size as four bytes, big-endian, and then the data. A CIFAR file (Krizhevsky) has records of one label byte, or two in
+CIFAR-100, and 3072 bytes of pixels.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ PICKLED = "is of CIFAR's Python version, a pickle, which can run any code and is
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """Images and their classes; ``x`` (n, channels, height, width) bytes up to ``top``, ``y`` (n,) whole numbers."""
+    """Images ``x`` (n, channels, height, width), bytes from 0 to ``top``, and their classes ``y`` (n,)."""
 
     name: str
     x: NDArray[np.uint8]
@@ -46,18 +47,18 @@ class Images:
     top: float = 255.0
 
     def part(self, rows: Indices) -> Images:
-        """Give some of them."""
+        """Return a subset of the images."""
         return Images(self.name, self.x[rows], self.y[rows], self.top)
 
     def sized(self, channels: int, side: int) -> Images:
-        """Enlarge them to squares, each byte repeated, and repeat the only channel."""
+        """Return the images scaled to squares by repeating pixels, and with a single channel repeated."""
         places = [np.arange(side) * have // side for have in self.x.shape[2:]]
         x = self.x[:, :, places[0]][:, :, :, places[1]]
         return Images(self.name, x if x.shape[1] == channels else np.repeat(x, channels, axis=1), self.y, self.top)
 
 
 def digits(seed: int = 0) -> tuple[Images, Images]:
-    """Split the 1797 digits of scikit-learn, 8 by 8, in those to train on and a fifth to test on."""
+    """Return a training set and a test set (one fifth) of the 1797 digits of scikit-learn, 8 by 8 pixels."""
     from sklearn.datasets import load_digits
 
     bundled = load_digits()
@@ -68,18 +69,18 @@ def digits(seed: int = 0) -> tuple[Images, Images]:
 
 
 def are_published(train: Images, test: Images) -> bool:
-    """Return whether these are all images of the set whose name they have, as far as the sizes of classes show it."""
+    """Test whether these can be all images of the published set of this name: the class sizes are equal."""
     sizes = tuple(tuple(np.bincount(images.y, minlength=CLASSES).tolist()) for images in (train, test))
     return CLASS_SIZES.get(train.name) == sizes
 
 
 def mnist(folder: Path, limit: int | None = None) -> tuple[Images, Images]:
-    """Read ``train-images-idx3-ubyte``, ``train-labels-idx1-ubyte`` and both of ``t10k``, plain or ``.gz``."""
+    """Return the training and test sets in ``train-images-idx3-ubyte`` etc. and ``t10k-...``, plain or ``.gz``."""
     return _idx_pair(folder, "train", limit), _idx_pair(folder, "t10k", limit)
 
 
 def cifar10(folder: Path, limit: int | None = None) -> tuple[Images, Images]:
-    """Read ``data_batch_1.bin`` to ``data_batch_5.bin``, as many as there are, and ``test_batch.bin``."""
+    """Return the training set (the existing ones of ``data_batch_1.bin`` to ``5``) and the test set of CIFAR-10."""
     inside = _inside(folder, "cifar-10-batches-bin")
     train = [inside / f"data_batch_{number}.bin" for number in range(1, 6)]
     existing = [path for path in train if path.exists()] or train[:1]
@@ -89,12 +90,12 @@ def cifar10(folder: Path, limit: int | None = None) -> tuple[Images, Images]:
 
 
 def cifar100(folder: Path, limit: int | None = None) -> Images:
-    """Read ``train.bin``, with its 100 fine classes."""
+    """Return the training set of CIFAR-100, in ``train.bin``, with the 100 fine classes."""
     return _cifar("CIFAR-100", [_inside(folder, "cifar-100-binary") / "train.bin"], 2, 100, limit)
 
 
 def _inside(folder: Path, name: str) -> Path:
-    """Give the folder that the archive unpacks to, if it is there."""
+    """Return the subfolder to which the archive unpacks if it exists, otherwise the folder."""
     return folder / name if (folder / name).is_dir() else folder
 
 
@@ -118,7 +119,7 @@ def _plain_or_gzip(folder: Path, name: str) -> Path:
 
 
 def read_idx(path: Path, sizes: int, limit: int | None = None) -> NDArray[np.uint8]:
-    """Read an IDX file of unsigned bytes with so many sizes, packed or not; a DataError where it is anything else."""
+    """Return the array of an IDX file, plain or ``.gz``; it must have unsigned bytes in ``sizes`` dimensions."""
     limit = available_bytes() if limit is None else limit
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -146,7 +147,7 @@ def read_idx(path: Path, sizes: int, limit: int | None = None) -> NDArray[np.uin
 
 
 def _cifar(name: str, paths: Sequence[Path], labels: int, classes: int, limit: int | None) -> Images:
-    """Read files of CIFAR, whose last label byte is the class."""
+    """Return the images of CIFAR files; the last label byte is the class."""
     limit = available_bytes() if limit is None else limit
     parts = []
     for path in paths:
@@ -165,7 +166,7 @@ def _cifar_bytes(path: Path, record: int, limit: int) -> NDArray[np.uint8]:
             if pickle.exists():
                 raise DataError(pickle, f"{PICKLED}, {path.name}.")
         with path.open("rb") as file:
-            if file.peek(2)[:1] == b"\x80":  # how pickles begin; no label is 128
+            if file.peek(2)[:1] == b"\x80":  # the first byte of a pickle; no label is 128
                 raise DataError(path, f"{PICKLED}.")
             size = path.stat().st_size
             _check_room(path, size, limit)
@@ -185,7 +186,7 @@ def _check_room(path: Path, needed: int, limit: int) -> None:
 
 
 def _classes(path: Path, labels: NDArray[Any], classes: int) -> Indices:
-    """Refuse labels that are no class."""
+    """Return labels as classes; raise a DataError if a label is not a class."""
     if labels.size and labels.max() >= classes:
         place = int(np.argmax(labels >= classes))
         raise DataError(path, f"label {labels[place]} of image {place}, must lie in 0..{classes - 1}.")

@@ -3,13 +3,13 @@
     F(w) = (1/n) sum_i [ -y_i log phi(<x_i, w>) - (1 - y_i) log(1 - phi(<x_i, w>)) ] + lam * sum_j w_j**2 / (1 + w_j**2)
 
 with ``phi(z) = 1 / (1 + exp(-z))`` and labels y in {0, 1}. The paper prints "min" of ``y log phi + (1-y) log(1-phi)``
-plus the regularizer: the log-likelihood without its minus sign, which has no minimum. We minimise the negative
-log-likelihood, which is what the name of the problem and the paper's experiments mean.
+plus the regularizer. This lacks the minus sign of the log-likelihood and has no minimum. We minimise the negative
+log-likelihood, as the name of the problem and the paper's experiments imply.
 
-Written with ``s = 1 - 2y``, the loss of an example is ``log(1 + exp(s z))`` and its slope ``s * phi(s z)``: no
-difference of nearly equal numbers is taken. The constants are derived in ``problems.logistic_bounds``.
+With ``s = 1 - 2y``, the loss of an example is ``log(1 + exp(s z))`` and its slope is ``s * phi(s z)``. These forms
+avoid cancellation. The constants are derived in ``problems.logistic_bounds``.
 
-The gradient over a batch clips the part of each example, and stores no gradient of a single example.
+The batch gradient clips the gradient of each example without storing it.
 """
 
 from __future__ import annotations
@@ -32,41 +32,41 @@ from dpverify.problems.rows import check_rows, radius_of, row_norm_bounds, rows_
 
 @kernel
 def sigmoid(z: float) -> float:
-    """``1 / (1 + exp(-z))`` without overflow or a branch; between 0 and 1 after rounding too."""
+    """Return ``1 / (1 + exp(-z))`` without overflow or a branch; it is between 0 and 1 also after rounding."""
     e = math.exp(-abs(z))
     return (1.0 if z >= 0.0 else e) / (1.0 + e)
 
 
 @kernel
 def slope(z: float, y: float) -> float:
-    """Derivative of an example's loss by z = <x, w>; y in {0, 1}."""
+    """Return the derivative of an example's loss with respect to z = <x, w>; y in {0, 1}."""
     s = 1.0 - 2.0 * y
     return s * sigmoid(s * z)
 
 
 @kernel
 def log1pexp(z: float) -> float:
-    """``log(1 + exp(z))`` without overflow."""
+    """Return ``log(1 + exp(z))`` without overflow."""
     return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
 
 
 @kernel
 def psi(t: float) -> float:
-    """``t**2 / (1 + t**2)``, the regularizer of one coordinate; 1 where t**2 overflows."""
+    """Return ``t**2 / (1 + t**2)``, the regularizer of one coordinate, or 1 if t**2 overflows."""
     u = t * t
     return u / (1.0 + u) if u < 1.0 else 1.0 / (1.0 + 1.0 / u)
 
 
 @kernel
 def psi_slope(t: float) -> float:
-    """``2 t / (1 + t**2)**2``, the derivative of ``psi``."""
+    """Return ``2 t / (1 + t**2)**2``, the derivative of ``psi``."""
     q = 1.0 + t * t
     return 2.0 * t / q / q
 
 
 @kernel
 def empirical_loss(w: Vector, x: Matrix, y: Vector, lam: float) -> float:
-    """F(w); ``w`` (d,), ``x`` (n, d), ``y`` (n,) in {0, 1}."""
+    """Return F(w); ``w`` (d,), ``x`` (n, d), ``y`` (n,) in {0, 1}."""
     total = 0.0
     for i in range(x.shape[0]):
         z = 0.0
@@ -82,7 +82,7 @@ def empirical_loss(w: Vector, x: Matrix, y: Vector, lam: float) -> float:
 
 @kernel
 def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector) -> None:
-    """Write the gradient of F at ``w`` into ``out``, shape (d,)."""
+    """Write the gradient of F at ``w`` to ``out``, shape (d,)."""
     out[:] = 0.0
     for i in range(x.shape[0]):
         z = 0.0
@@ -97,7 +97,7 @@ def empirical_gradient(w: Vector, x: Matrix, y: Vector, lam: float, out: Vector)
 
 @lru_cache(maxsize=32)
 def example_gradient(lam: float) -> ExampleGradient:
-    """Make the kernel ``gradient(w, x_row, y, out)`` of one example; y in {0, 1}, all vectors of shape (d,)."""
+    """Return the kernel ``gradient(w, x_row, y, out)`` of one example; y in {0, 1}, all vectors of shape (d,)."""
 
     @inner_kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
@@ -117,12 +117,17 @@ class LogisticRegression:
     Parameters
     ----------
     x, y : (n, d) and (n,) array of float
-        Rows and labels, 0 or 1; a ValueError if shapes or entries are wrong.
+        Rows and labels, 0 or 1.
     lam : float
         Weight of the regularizer, at least 0; the paper uses 0.001.
     radius : float or None
-        B, a bound on the norm of every row that could occur. None: the largest norm in this data set; the constants
-        then depend on the data, and hold for a neighbour only if its new row is no longer than that.
+        B, an upper bound on the norm of every possible row. None uses the largest norm in this data set. The constants
+        then depend on the data, and hold for a neighbour only if its new row is not longer.
+
+    Raises
+    ------
+    ValueError
+        If shapes or entries are wrong.
     """
 
     def __init__(self, x: Matrix, y: Vector, lam: float = 0.001, radius: float | None = None) -> None:
@@ -144,11 +149,11 @@ class LogisticRegression:
         return example_gradient(self.lam)
 
     def loss(self, w: Vector) -> float:
-        """Empirical risk F at ``w``, shape (d,)."""
+        """Return the empirical risk F at ``w``, shape (d,)."""
         return empirical_loss(w, self.x, self.y, self.lam)
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         out = np.empty_like(w)
         empirical_gradient(w, self.x, self.y, self.lam, out)
         return out
@@ -160,7 +165,7 @@ recursive_logistic = recursive_sum(slope)
 
 @kernel
 def add_penalty(total: Vector, count: int, w: Vector, lam: float, out: Vector) -> None:
-    """Write ``total / count`` plus the regularizer's gradient at ``w``, shape (d,), into ``out``."""
+    """Write ``total / count`` plus the regularizer's gradient at ``w``, shape (d,), to ``out``."""
     for j in range(out.shape[0]):
         out[j] = total[j] / count + lam * psi_slope(w[j])
 
@@ -184,7 +189,7 @@ def logistic_descent(
     noise: Generator,
     iterates: Matrix,
 ) -> int:
-    """Do noisy descent; how many steps until one is not finite.
+    """Do steps of noisy descent, and return the number of steps before a non-finite one.
 
     Shapes: ``etas``, ``rhos`` (T,); ``iterates`` (0 or T, d). ``w``, ``old`` and ``mean`` have shape (d,); ``old`` is
     the iterate before ``w``.
@@ -217,16 +222,21 @@ def logistic_descent(
 class BatchGradient:
     """Mean over a batch of clipped gradients of the logistic loss, plus the gradient of the regularizer.
 
-    The regularizer's gradient depends on no example. It is added after clipping, so that replacing one example moves
-    the mean over B examples by at most 2C/B, whatever the regularizer.
+    The regularizer's gradient depends on no example. It is added after clipping, so replacing one example moves the
+    mean over B examples by at most 2C/B for every regularizer.
 
     Parameters
     ----------
     problem : LogisticRegression
-        The data are copied, into rows of whole cache lines; an ArgumentError if they do not fit in memory.
+        The problem, whose data are copied to rows of whole cache lines.
     clip : float or None
-        C, above 0: to what length each example's gradient of the logistic loss is shortened. None: the bound on rows
-        that the problem was made with, beyond which no such gradient reaches, so that nothing is clipped.
+        C, above 0, the clip length of each example's gradient of the logistic loss. None uses the problem's bound on
+        the norms of rows. No such gradient is longer, so nothing is clipped.
+
+    Raises
+    ------
+    ArgumentError
+        If the data do not fit in memory, or C is not positive.
     """
 
     def __init__(self, problem: LogisticRegression, clip: float | None = None) -> None:
@@ -238,7 +248,7 @@ class BatchGradient:
         self._mean = np.zeros(self._d)
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the gradient at ``w`` over the examples in ``batch``, at least one, into ``out``, shape (d,)."""
+        """Write the gradient at ``w`` over a ``batch`` of at least one example to ``out``, shape (d,)."""
         self._w[: self._d] = w
         clipped_logistic(self._rows, batch, self._w, self.clip, self._sum)
         add_penalty(self._sum, len(batch), w, self._lam, out)
@@ -256,20 +266,20 @@ class BatchGradient:
         noise: Generator,
         kept: Matrix,
     ) -> int:
-        """Do steps of noisy descent, as ``CompiledDescent`` says."""
+        """Do steps of noisy descent, as specified by ``CompiledDescent``."""
         data = self._rows, order, size, self.clip, self._lam, etas, rhos, std
         return int(logistic_descent(*data, self._w, self._sum, w, old, self._mean, batches, noise, kept))
 
 
 class RecursiveGradient(BatchGradient):
-    """The same, and what the recursive momentum of DP-SRM asks of a batch at two points; see ``kernels.clipping``.
+    """``BatchGradient`` with the estimate at two points for the recursive momentum of DP-SRM; see ``kernels.clipping``.
 
     Parameters
     ----------
     problem, clip
         As in ``BatchGradient``.
     change_clip : float
-        C', above 0: to what length the change of each example's gradient is shortened; infinite: nothing is clipped.
+        C', above 0, the clip length of the change of each example's gradient; an infinite value does not clip.
     """
 
     def __init__(self, problem: LogisticRegression, clip: float | None = None, change_clip: float = math.inf) -> None:
@@ -278,7 +288,7 @@ class RecursiveGradient(BatchGradient):
         self._old, self._penalty = np.zeros_like(self._w), np.zeros(self._d)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         self._w[: self._d] = new
         self._old[: self._d] = old
         recursive_logistic(self._rows, batch, self._w, self._old, gamma, self.clip, self.change_clip, self._sum)
@@ -293,7 +303,7 @@ class RecursiveGradient(BatchGradient):
 def logistic_losses(
     x: Matrix, y: Vector, w: Vector, direction: Vector, lengths: Vector, clip: float, out: Vector
 ) -> None:
-    """Write the mean of ``min(loss_i(w - length direction), clip)`` for each length; losses without the regularizer."""
+    """Write the mean of ``min(loss_i(w - length direction), clip)`` for each length, without the regularizer."""
     out[:] = 0.0
     for i in range(x.shape[0]):
         a = 0.0
@@ -308,7 +318,7 @@ def logistic_losses(
 
 
 def line_losses(problem: LogisticRegression, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
-    """Give the mean loss at ``w - length direction`` for each length, each example's cut to [0, clip]; (K,)."""
+    """Return the mean loss at ``w - length direction`` for each length, shape (K,); losses are clipped to [0, clip]."""
     out = np.zeros(len(lengths))
     logistic_losses(problem.x, problem.y, w, direction, lengths, clip, out)
     for k, length in enumerate(lengths):

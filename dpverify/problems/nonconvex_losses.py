@@ -1,34 +1,34 @@
-"""Nonconvex losses with the exact constants of all assumptions: quadratics with a wave on top, and plateaus.
+"""Nonconvex losses with known constants for all assumptions: quadratics plus a wave, and plateaus.
 
-**Waves.** Quadratics of any spectrum with a wave on top:
+**Waves.** Quadratics with any spectrum plus a wave:
 
     F(w) = 1/2 sum_j a_j (w_j**2 + c sin(w_j)**2),      f_i(w) = F(w) + <b_i, w>,      sum_i b_i = 0.
 
-With c = 0 it is the quadratic with the spectrum a; above c = 1 it is not convex. Its one minimizer is 0, with F(0) = 0,
-as long as the constants below are positive, which they are up to c = 4. With ``s(u) = sin(u)/u``, coordinate by
-coordinate:
+For c = 0, F is the quadratic with the spectrum a; for c > 1, it is not convex. Its only minimizer is 0, with F(0) = 0,
+as long as the constants below are positive, which is true up to c = 4. With ``s(u) = sin(u)/u``, for each coordinate:
 
 * ``F_j' = a_j w_j (1 + c s(2 w_j))`` and ``F_j'' = a_j (1 + c cos(2 w_j))``: F and every f_i are smooth with
   ``beta = (1 + c) max a``, which is attained at 0.
-* ``|F_j'|**2 >= 2 mu F_j`` with ``mu = a_j min (1 + c s(2u))**2 / (1 + c s(u)**2)``: the Polyak-Lojasiewicz condition,
-  which sums keep with the least a_j.
+* ``|F_j'|**2 >= 2 mu F_j`` with ``mu = a_j min (1 + c s(2u))**2 / (1 + c s(u)**2)``: the Polyak-Lojasiewicz condition.
+  The sum F satisfies it with the smallest a_j.
 * ``w_j F_j' >= theta F_j`` with ``theta = min 2 (1 + c s(2u)) / (1 + c s(u)**2)``: weak quasi-convexity, around 0.
-* The variance of the gradient of an example is the mean of ``|b_i|**2``, everywhere.
-* ``|F_j'| <= a_j min((1 + c)|w_j|, |w_j| + c/2)``: a Lipschitz constant within a radius only. (On the whole space no
-  loss with the other constants has one, but a constant.)
+* The variance of the gradient of an example is the mean of ``|b_i|**2`` at every w.
+* ``|F_j'| <= a_j min((1 + c)|w_j|, |w_j| + c/2)``: a Lipschitz constant within a radius only. (Only constant losses
+  have this constant and all others on the whole space.)
 
-Both minima are bounded from below by balls over pieces of [0, END], and beyond it by ``|s(2u)| <= 1/(2u)`` and
+Both minima are bounded from below by ball arithmetic on pieces of [0, END], and beyond END by ``|s(2u)| <= 1/(2u)`` and
 ``s(u)**2 <= 1/u**2``.
 
-**Plateaus.** Losses on a line that are quadratics near their minimum and constant far from it: bounded, Lipschitz and
-smooth. Half of the examples have the sign s = 1 and half s = -1. With curvature a, reach r and offset b <= a*r
+**Plateaus.** Losses on the real line that are quadratic near their minimum and constant far from it. They are bounded,
+Lipschitz and smooth. Half of the examples have the sign s = 1 and half s = -1. With curvature a, reach r and offset
+b <= a*r
 
     f_s'(w) = a*w + s*b where |w| <= r; beyond it the slope goes to 0 at the rate a, and stays 0.
 
-The mean of both is F, with the minimum F(0) = 0. On the whole line every f_s has a slope of at most a*r + b, is smooth
-with a, and lies between -b^2/(2a) and a*r^2 + 2*b*r + b^2/(2a); the gradient of an example is at most b from the mean
-one. Where |w| <= r, F(w) = a*w^2/2: the Polyak-Lojasiewicz condition holds with a, weak quasi-convexity with 2, both
-attained. No loss but a constant has all of these on the whole line.
+F is the mean of f_1 and f_-1, with the minimum F(0) = 0. On the whole line, the slope of every f_s is at most a*r + b,
+f_s is a-smooth, and it lies between -b^2/(2a) and a*r^2 + 2*b*r + b^2/(2a). The gradient of an example is within b of
+the mean gradient. For |w| <= r, F(w) = a*w^2/2, so the Polyak-Lojasiewicz condition holds with a, and weak
+quasi-convexity holds with 2; both are attained. Only constant losses satisfy all of these on the whole line.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ from dpverify.kernels import check
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.problems.logistic_bounds import PRECISION, upward
 
-# where the last piece ends, and how many there are
+# end of the last piece, and number of pieces
 END = 64
 PIECES = 1 << 14
 
 
 @dataclass(frozen=True)
 class RegionConstants:
-    """Constants of the five assumptions, each on its safe side; all but the first hold on the whole space.
+    """Constants of the five assumptions, rounded to the safe side; all but the first hold on the whole space.
 
     Attributes
     ----------
     lipschitz : float
-        L: at least the norm of every example's gradient where ``|w| <= radius``.
+        L, an upper bound on the norm of every example's gradient for ``|w| <= radius``.
     radius : float
-        Where the Lipschitz constant holds.
+        Radius within which the Lipschitz constant holds.
     smoothness : float
-        beta: at least the norm of every Hessian.
+        beta, an upper bound on the norm of every Hessian.
     mu, theta : float
-        Of the Polyak-Lojasiewicz condition and of weak quasi-convexity: at most the largest ones.
+        Lower bounds on the best constants of the Polyak-Lojasiewicz condition and of weak quasi-convexity.
     variance : float
-        sigma^2: at least the mean square distance of an example's gradient from the mean.
+        sigma^2, an upper bound on the mean squared distance of an example's gradient from the mean gradient.
     """
 
     lipschitz: float
@@ -76,7 +76,7 @@ class RegionConstants:
 
 
 class Waves:
-    """The loss above; a ``BatchMean``, so that descent runs on it.
+    """Quadratics plus a wave, as defined above; a ``BatchMean``, so that descent can run on it.
 
     Parameters
     ----------
@@ -90,8 +90,8 @@ class Waves:
     Raises
     ------
     ArgumentError
-        If a number is out of range, the columns do not add up to 0, or the wave is so high that no positive constant is
-        certified.
+        If a number is out of range, the columns do not add up to 0, or no positive constant can be certified because
+        the wave is too high.
     """
 
     def __init__(self, curvatures: Vector, wave: float, offsets: Matrix) -> None:
@@ -105,20 +105,20 @@ class Waves:
         self.mu_share, self.theta = certified_shares(self.wave)
 
     def loss(self, w: Vector) -> float:
-        """F at ``w``, shape (d,)."""
+        """Return F at ``w``, shape (d,)."""
         return float(self.curvatures @ (w * w + self.wave * np.sin(w) ** 2)) / 2.0
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         out: Vector = self.curvatures * (w + self.wave / 2.0 * np.sin(2.0 * w))
         return out
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean of the batch's gradients at ``w`` into ``out``."""
+        """Write the mean of the batch's gradients at ``w`` to ``out``."""
         out[:] = self.gradient(w) + self.offsets[batch].mean(axis=0)
 
     def constants(self, radius: float) -> RegionConstants:
-        """Give the constants, that of Lipschitz where ``|w| <= radius``."""
+        """Return the constants; the Lipschitz constant holds for ``|w| <= radius``."""
         a = self.curvatures
         c = self.wave
         R = check.positive(radius=radius)
@@ -140,12 +140,12 @@ class Waves:
 
 @lru_cache(maxsize=32)
 def certified_shares(wave: float) -> tuple[float, float]:
-    """Bound the minima of ``(1 + c s(2u))^2/(1 + c s(u)^2)`` and ``2 (1 + c s(2u))/(1 + c s(u)^2)`` from below."""
+    """Return lower bounds on ``min (1 + c s(2u))^2/(1 + c s(u)^2)`` and ``min 2 (1 + c s(2u))/(1 + c s(u)^2)``."""
     with ctx.workprec(PRECISION):
         c = arb(wave)
         end = arb(END)
         half = arb(END) / (2 * PIECES)
-        # beyond the last piece; at u = 0 both minima are above
+        # beyond the last piece; at u = 0 both expressions are larger
         slope = 1 - c / (2 * end)
         size = 1 + c / end**2
         both = [(slope, size)]
@@ -161,7 +161,7 @@ def certified_shares(wave: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Plateau:
-    """The losses above, with their exact constants; an ArgumentError where a number is out of range."""
+    """Plateaus, as defined above, with their exact constants; an ArgumentError if a number is out of range."""
 
     curvature: Fraction  # a, above 0
     reach: Fraction  # r, above 0
@@ -187,11 +187,11 @@ class Plateau:
 
     @property
     def theta(self) -> Fraction:
-        """Constant of weak quasi-convexity where |w| <= reach; that of Polyak and Lojasiewicz is the curvature."""
+        """Constant of weak quasi-convexity for |w| <= reach; the Polyak-Lojasiewicz constant is the curvature."""
         return Fraction(2)
 
     def slope(self, w: Fraction, sign: int) -> Fraction:
-        """Slope of an example with this sign at ``w``."""
+        """Return the slope at ``w`` of an example with this sign."""
         beyond = max(abs(w) - self.reach, Fraction(0))
         side = 1 if w > 0 else -1
         at_end = self.curvature * (w - side * beyond) + sign * self.offset

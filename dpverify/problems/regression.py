@@ -1,4 +1,4 @@
-"""Which loss a data set needs, logistic or softmax, dense or sparse, and what follows for gradients and measuring."""
+"""Choice of the problem for a data set (logistic or softmax, dense or sparse), of its gradients and measurements."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ Regression: TypeAlias = LogisticRegression | SparseLogistic | SoftmaxRegression
 
 
 def scaled(x: Rows, how: RowScaling) -> Rows:
-    """Bring every row by itself into the unit ball, or leave it as it is."""
+    """Return the rows, each scaled into the unit ball on its own, or unchanged."""
     return scale_sparse(x, how) if isinstance(x, CsrRows) else scale_rows(x, how)
 
 
 def logistic_problem(
     x: Rows, y: Vector, *, lam: float, radius: float | None = None
 ) -> LogisticRegression | SparseLogistic:
-    """Make the problem of a data set of two classes, on rows as they are kept."""
+    """Return the problem of a data set with two classes, on dense or sparse rows."""
     if isinstance(x, CsrRows):
         return SparseLogistic(x, y, lam=lam, radius=radius)
     return LogisticRegression(x, y, lam=lam, radius=radius)
 
 
 def regression_problem(x: Rows, y: Vector, classes: int = 2, *, lam: float, radius: float | None = None) -> Regression:
-    """Make the problem of a data set, with certified constants; labels are 0..K-1.
+    """Return the problem of a data set, with certified constants; labels are 0..K-1.
 
-    A ValueError if rows or labels are wrong, an ArgumentError for sparse rows of more than two classes.
+    Raises a ValueError if rows or labels are invalid, and an ArgumentError for sparse rows of more than two classes.
     """
     if classes <= 2:
         return logistic_problem(x, y, lam=lam, radius=radius)
@@ -49,7 +49,7 @@ def regression_problem(x: Rows, y: Vector, classes: int = 2, *, lam: float, radi
 def batch_gradient(
     problem: Regression, clip: float | None = None
 ) -> BatchGradient | SparseBatchGradient | SoftmaxBatch:
-    """Make the mean over a batch of clipped gradients, plus the gradient of the regularizer, which is not clipped."""
+    """Return the oracle of batch means of clipped gradients, plus the gradient of the regularizer, not clipped."""
     if isinstance(problem, LogisticRegression):
         return BatchGradient(problem, clip)
     if isinstance(problem, SparseLogistic):
@@ -60,7 +60,7 @@ def batch_gradient(
 def recursive_gradient(
     problem: Regression, clip: float | None = None, change_clip: float = math.inf
 ) -> RecursiveGradient | SparseRecursiveGradient | SoftmaxBatch:
-    """Make the same with what recursive momentum asks besides; ``change_clip`` bounds an example's change."""
+    """Return the oracle for recursive momentum; ``change_clip`` is the clip length of the change of a gradient."""
     if isinstance(problem, LogisticRegression):
         return RecursiveGradient(problem, clip, change_clip)
     if isinstance(problem, SparseLogistic):
@@ -69,7 +69,7 @@ def recursive_gradient(
 
 
 def measured(problem: Regression, w: Vector) -> tuple[float, float]:
-    """F and the norm of its gradient at ``w``, shape (d,); of sparse rows in one pass."""
+    """Return F and the norm of its gradient at ``w``, shape (d,). Sparse rows take one pass."""
     if isinstance(problem, SparseLogistic):
         loss, gradient = problem.loss_and_gradient(w)
         return loss, norm(gradient)
@@ -77,13 +77,13 @@ def measured(problem: Regression, w: Vector) -> tuple[float, float]:
 
 
 def gradient_norm(problem: Regression, w: Vector) -> float:
-    """Norm of the gradient of F at ``w``, shape (d,); where d is large, numpy would start threads for it."""
+    """Return the norm of the gradient of F at ``w``, shape (d,). For the large d of sparse rows, numpy uses threads."""
     gradient = problem.gradient(w)
     return norm(gradient) if isinstance(problem, SparseLogistic) else float(np.linalg.norm(gradient))
 
 
 def predicted(problem: Regression, w: Vector, x: Rows) -> Vector:
-    """Predict a class for each row, shape (m,): the one with the largest score, or 1 where ``<x, w>`` is above 0."""
+    """Return the predicted class of each row, shape (m,): the largest score, or for two classes 1 if ``<x, w> > 0``."""
     if isinstance(problem, SoftmaxRegression) and not isinstance(x, CsrRows):
         best: Vector = np.argmax(problem.scores(w, x), axis=1).astype(np.float64)
         return best

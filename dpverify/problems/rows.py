@@ -1,4 +1,4 @@
-"""Scaling of a data matrix: per row, which is safe for privacy, and per column, which is not by itself private."""
+"""Scaling of a data matrix: per row, which does not affect privacy, and per column, which is not private."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ RowsT = TypeVar("RowsT")
 
 
 def _slack(width: int) -> float:
-    """Relative error that covers the float norm of a row: ``width`` squares, their sum, a root, two products."""
+    """Return a bound on the relative error of a row's float norm: ``width`` squares, a sum, a root, two products."""
     return (width + 16) * float(np.finfo(np.float64).eps)
 
 
 def row_norm_bounds(x: Matrix) -> Vector:
-    """Bound the norm of every row of ``x``, shape (n, p), from above, rounding included; 0 for a row of zeros.
+    """Return an upper bound on the norm of every row of ``x``, shape (n, p), also after rounding; 0 for a zero row.
 
-    It is above the exact norm by a factor of at most ``1 + (p + 20) * 2**-51`` and the smallest normal float. Rows are
-    divided by their largest entry first, so no square overflows or vanishes.
+    The bound exceeds the exact norm by at most a factor ``1 + (p + 20) * 2**-51`` and the smallest normal float. Rows
+    are first divided by their largest entry, so squares neither overflow nor underflow.
     """
     largest = np.abs(x).max(axis=1, initial=0.0)
     safe = np.where(largest > 0, largest, 1.0)
     relative = x / safe[:, None]
     norms = np.sqrt(np.einsum("ij,ij->i", relative, relative))
-    tiny = np.where(largest > 0, np.finfo(np.float64).tiny, 0.0)  # products below it lose more than a rounding
-    with np.errstate(over="ignore"):  # a norm beyond the floats is reported as inf
+    tiny = np.where(largest > 0, np.finfo(np.float64).tiny, 0.0)  # smaller products lose more than a rounding
+    with np.errstate(over="ignore"):  # a norm beyond the range of floats is inf
         bounds: Vector = largest * norms * (1 + _slack(x.shape[1])) + tiny
     return bounds
 
 
 def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
-    """Decide for every row of ``x``, shape (n, p), if its exact norm is <= ``radius``; by fractions where in doubt."""
+    """Return for every row of ``x``, shape (n, p), if its exact norm is <= ``radius``; close cases use fractions."""
     bounds = row_norm_bounds(x)
     inside = bounds <= radius
     doubtful = ~inside & (bounds <= radius * (1 + 4 * _slack(x.shape[1])))
@@ -49,7 +49,7 @@ def rows_within(x: Matrix, radius: float) -> NDArray[np.bool_]:
 
 
 def check_rows(x: Matrix, y: Vector) -> None:
-    """Refuse rows, shape (n, p), that are not finite, and labels that are not one for each, by a ValueError."""
+    """Raise a ValueError unless rows, shape (n, p), are finite and there is one label for each row."""
     if x.ndim != 2 or min(x.shape) < 1:
         raise ValueError(f"x must be a matrix with at least one row and column, got shape {x.shape}.")
     if y.shape != x.shape[:1]:
@@ -64,7 +64,7 @@ def radius_of(
     bounds: Callable[[RowsT], Vector],
     within: Callable[[RowsT, float], NDArray[np.bool_]],
 ) -> float:
-    """Give the radius, by default the largest of the rows' norms; a ValueError where a row is longer."""
+    """Return the radius, by default the largest norm of a row; raise a ValueError if a row is longer."""
     if radius is None:
         return float(bounds(x).max())
     if not within(x, radius).all():
@@ -73,9 +73,9 @@ def radius_of(
 
 
 def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matrix:
-    """Bring every row of ``x``, shape (n, p), by itself into the ball of a given radius, exactly.
+    """Return ``x``, shape (n, p), with every row scaled on its own into the ball of this radius, also after rounding.
 
-    ``unit`` gives every nonzero row the norm ``radius``, ``clip`` only shortens longer rows, ``none`` copies.
+    ``unit`` gives every nonzero row the norm ``radius``, ``clip`` shortens longer rows only, ``none`` copies.
     """
     if how not in ("unit", "clip", "none"):
         raise ValueError(f"how must be unit, clip or none, got how={how!r}.")
@@ -96,11 +96,11 @@ def scale_rows(x: Matrix, how: RowScaling = "unit", radius: float = 1.0) -> Matr
 
 
 def standardise(x: Matrix) -> Matrix:
-    """Give every column of ``x``, shape (n, p), mean 0 and deviation 1, or 0 if constant; this step is not private."""
+    """Return ``x``, shape (n, p), with columns of mean 0 and deviation 1, or 0 if constant; this is not private."""
     largest = np.abs(x).max(axis=0, initial=0.0)
     centred = x / np.where(largest > 0, largest, 1.0)
     centred -= centred.mean(axis=0)
     deviation = centred.std(axis=0)
-    # A constant column leaves rounding behind instead of zeros.
+    # the deviation of a constant column is not exactly 0 after rounding
     constant = deviation <= 1e-14
     return np.where(constant, 0.0, centred / np.where(constant, 1.0, deviation))

@@ -1,4 +1,4 @@
-"""A run on batches drawn without replacement, whose output is one of its iterates; and noisy descent on such batches.
+"""Runs on batches drawn without replacement, whose output is a random iterate, and noisy descent as such a run.
 
 w^t+1 = w^t - eta_t (mean over B_t of grad f_i(w^t) + std u^t) + rho_t (w^t - w^t-1),   u^t ~ N(0, I),   0 <= t < T
 """
@@ -17,13 +17,13 @@ from dpverify.kernels.typing import Indices, Vector
 from dpverify.problems.example_gradients import BatchMean, CompiledDescent
 from dpverify.problems.stepped_run import LongRun
 
-# streams of the seed; noise is stream 1
+# streams of the seed; noise uses stream 1
 BATCHES = 4
 OUTPUT = 6
 
 
 class SampledRun(LongRun):
-    """A run, as far as it has come, on n examples from w^0 = ``start``; batches are uniform and fresh at each step."""
+    """State of a run on n examples from w^0 = ``start``; each step draws a new uniform batch."""
 
     def __init__(
         self, steps: int, examples: int, start: Vector, seed: Seed, *, keep: bool = False, vectors: int = 0
@@ -37,13 +37,13 @@ class SampledRun(LongRun):
 
     @property
     def output(self) -> Vector:
-        """One of w^0, ..., w^(T-1), each as likely, shape (d,); a copy. An ArgumentError before it is reached."""
+        """A copy of a uniformly drawn one of w^0, ..., w^(T-1); reading it before its step is an ArgumentError."""
         if self.t < self._chosen:
             raise check.ArgumentError("t", self.t, f"must have reached the output's step {self._chosen}")
         return self._output.copy()
 
     def _steps(self, first: int, last: int) -> None:
-        del first  # one more than t
+        del first  # equals t + 1
         while self.t < last:
             until = self._chosen if self.t < self._chosen < last else last
             self._walk(self.t, until)
@@ -52,10 +52,10 @@ class SampledRun(LongRun):
 
     @abstractmethod
     def _walk(self, first: int, last: int) -> None:
-        """Do the steps from w^first to w^last, or raise."""
+        """Do the steps from w^first to w^last, or raise an ArgumentError."""
 
     def _moved(self, t: int) -> None:
-        """Count the step to w^t, and keep it if iterates are kept."""
+        """Record that w^t was reached, and store it if iterates are kept."""
         if len(self._iterates):
             self._iterates[t] = self._w
         self._done[0] = t
@@ -66,7 +66,7 @@ class SampledRun(LongRun):
 
 
 class DescentSchedule(Protocol):
-    """Numbers of each step of noisy descent."""
+    """The parameters of each step of noisy descent."""
 
     @property
     def steps(self) -> int: ...  # noqa: D102 -- T
@@ -76,7 +76,7 @@ class DescentSchedule(Protocol):
     def std(self) -> float: ...  # noqa: D102 -- deviation of a coordinate of the noise on the mean
 
     def factors(self, first: int, last: int) -> tuple[Vector, Vector]:
-        """Give eta_t and rho_t for ``first <= t < last``."""
+        """Return eta_t and rho_t for ``first <= t < last``."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class DescentParameters:
     Attributes
     ----------
     steps, batch : int
-        T and b, at least 1; b at most n.
+        T and b, at least 1; b is at most n.
     eta : float
-        Factor of the estimate, above 0.
+        Step size, above 0.
     std : float
-        Deviation of a coordinate of the noise, at least 0.
+        Standard deviation of each coordinate of the noise, at least 0.
 
     Raises
     ------
@@ -110,34 +110,35 @@ class DescentParameters:
         check.not_negative(std=self.std)
 
     def factors(self, first: int, last: int) -> tuple[Vector, Vector]:
-        """Give eta_t and rho_t for ``first <= t < last``."""
+        """Return eta_t and rho_t for ``first <= t < last``."""
         return np.full(last - first, self.eta), np.zeros(last - first)
 
 
 class NoisyDescent(SampledRun):
-    """Descent with noise, and with momentum if the schedule has it: see the head of this module; w^-1 = w^0.
+    """Descent with noise, and with momentum if the schedule has it: the formula in the module docstring, w^-1 = w^0.
 
-    Of logistic regression the steps are compiled as a whole.
+    For logistic regression, many steps run in one compiled kernel.
 
     Parameters
     ----------
     oracle : BatchMean
-        ``BatchGradient`` for logistic regression, ``ExampleGradients`` for any function.
+        ``BatchGradient`` for logistic regression, ``ExampleGradients`` for any gradient function.
     examples : int
         n.
     start : (d,) array of float
         w^0.
     parameters : DescentSchedule
-        Numbers of the run: ``DescentParameters``, or any other schedule.
+        Parameters of the run: ``DescentParameters`` or any other schedule.
     seed : int, sequence of int or SeedSequence
-        Noise comes from its stream 1, batches from its stream 4, the choice of the output from its stream 6.
+        Seed. Noise comes from its stream 1, batches from stream 4, and the choice of the output from stream 6.
     keep : bool
         Whether to keep all iterates.
 
     Raises
     ------
     ArgumentError
-        If a batch is larger than n, or what is kept does not fit in memory; later, if an estimate is not finite.
+        If a batch is larger than n, or the stored vectors do not fit in memory. During the run, if an estimate is not
+        finite.
     """
 
     def __init__(

@@ -1,9 +1,9 @@
-"""Softmax regression, for two classes or more, with the nonconvex regularizer of ``problems.logistic``.
+"""Softmax regression for two or more classes, with the nonconvex regularizer of ``problems.logistic``.
 
     F(W) = (1/n) sum_i [ log(sum_k exp(<w_k, x_i>)) - <w_{y_i}, x_i> ] + lam * sum_kj W_kj**2 / (1 + W_kj**2)
 
-W has a row of p weights for each of K classes; an iterate is W row by row, of shape (K p,). The constants are derived
-in ``problems.softmax_bounds``. The gradient over a batch clips the part of each example.
+W has a row of p weights for each of K classes. An iterate has the rows of W one after the other, shape (K p,). The
+constants are derived in ``problems.softmax_bounds``. The batch gradient clips the gradient of each example.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dpverify.problems.rows import check_rows, radius_of, row_norm_bounds, rows_
 
 @lru_cache(maxsize=32)
 def softmax_gradient(lam: float, classes: int) -> ExampleGradient:
-    """Make the kernel ``gradient(w, x_row, y, out)``: ``x_row`` (p,), ``w`` and ``out`` (K p,), y in 0..K-1."""
+    """Return the kernel ``gradient(w, x_row, y, out)``: ``x_row`` (p,), ``w`` and ``out`` (K p,), y in 0..K-1."""
 
     @inner_kernel
     def gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
         p = w.shape[0] // classes
         largest = -math.inf
-        for k in range(classes):  # the first number of each row of ``out`` holds what belongs to the class
+        for k in range(classes):  # the first number of each row of ``out`` stores the score of the class
             z = 0.0
             for j in range(p):
                 z += x_row[j] * w[k * p + j]
@@ -55,14 +55,19 @@ class SoftmaxRegression:
     Parameters
     ----------
     x, y : (n, p) and (n,) array of float
-        Rows and labels, whole numbers in 0..K-1; a ValueError if shapes or entries are wrong.
+        Rows and labels, integers in 0..K-1.
     classes : int
-        K, at least 2, whether or not the data have an example of each.
+        K, at least 2; some classes may have no example.
     lam : float
         Weight of the regularizer, at least 0.
     radius : float or None
-        B, a bound on the norm of every row that could occur. None: the largest norm in this data set; the constants
-        then depend on the data, and hold for a neighbour only if its new row is no longer than that.
+        B, an upper bound on the norm of every possible row. None uses the largest norm in this data set. The constants
+        then depend on the data, and hold for a neighbour only if its new row is not longer.
+
+    Raises
+    ------
+    ValueError
+        If shapes or entries are wrong.
     """
 
     def __init__(self, x: Matrix, y: Vector, classes: int, lam: float = 0.001, radius: float | None = None) -> None:
@@ -85,24 +90,24 @@ class SoftmaxRegression:
         return softmax_gradient(self.lam, self.classes)
 
     def scores(self, w: Vector, x: Matrix) -> Matrix:
-        """``<w_k, x_i>`` for each row of ``x`` (m, p) and each class, shape (m, K)."""
+        """Return ``<w_k, x_i>`` for each row of ``x`` (m, p) and each class, shape (m, K)."""
         scores: Matrix = x @ w.reshape(self.classes, -1).T
         return scores
 
     def loss(self, w: Vector) -> float:
-        """Empirical risk F at ``w``, shape (K p,)."""
+        """Return the empirical risk F at ``w``, shape (K p,)."""
         z = self.scores(w, self.x)
         largest = z.max(axis=1)
         terms = np.log(np.exp(z - largest[:, None]).sum(axis=1)) + largest - z[np.arange(len(z)), self._labels]
         return float(terms.mean()) + self.lam * math.fsum(map(psi, w.tolist()))
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (K p,)."""
+        """Return the gradient of F at ``w``, shape (K p,)."""
         gradient: Vector = (self.slopes(w, np.arange(len(self.x))).T @ self.x / len(self.x)).ravel()
         return gradient + self.penalty_gradient(w)
 
     def slopes(self, w: Vector, batch: Indices) -> Matrix:
-        """``p - e_y`` of each example of a batch, shape (B, K)."""
+        """Return ``p - e_y`` for each example of a batch, shape (B, K)."""
         z = self.scores(w, self.x[batch])
         weights: Matrix = np.exp(z - z.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
@@ -110,7 +115,7 @@ class SoftmaxRegression:
         return weights
 
     def penalty_gradient(self, w: Vector) -> Vector:
-        """Gradient of the regularizer at ``w``, which depends on no example; shape (K p,)."""
+        """Return the gradient of the regularizer at ``w``, which depends on no example; shape (K p,)."""
         return self.lam * np.array(list(map(psi_slope, w.tolist())))
 
 
@@ -126,11 +131,11 @@ class SoftmaxBatch(ExampleGradients):
         self._penalty = problem.penalty_gradient
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the gradient at ``w`` over the examples in ``batch`` into ``out``, shape (d,)."""
+        """Write the gradient at ``w`` over the examples in ``batch`` to ``out``, shape (d,)."""
         super().__call__(w, batch, out)
         out += self._penalty(w)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         super().change(new, old, batch, gamma, out)
         out += self._penalty(new) - (1.0 - gamma) * self._penalty(old)

@@ -1,7 +1,7 @@
-"""A run of an optimizer that can be advanced, watched and interrupted; the step of a paper is in subclasses.
+"""Runs of an optimizer that can be advanced, observed and interrupted. Subclasses implement the step of a paper.
 
-The gradient of one example comes from the caller: a kernel or any Python function. A faulty gradient function causes an
-error of one line.
+The caller provides the gradient of one example, as a kernel or as a Python function. A faulty gradient function raises
+an error with a one-line message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ IndexGradient: TypeAlias = Callable[[Vector, int], ArrayLike]
 
 
 def compiled(gradient: ExampleGradient, otherwise: str = "") -> ExampleGradient:
-    """Refuse a gradient that is not compiled; ``otherwise`` names what takes any function."""
+    """Return a compiled gradient, or raise an ArgumentError; ``otherwise`` names a class that takes any function."""
     if not is_kernel(gradient):
         see = f"; see {otherwise}" if otherwise else ""
         raise check.ArgumentError("gradient", gradient, f"must be a kernel (w, x_row, y, out){see}")
@@ -36,7 +36,7 @@ def compiled(gradient: ExampleGradient, otherwise: str = "") -> ExampleGradient:
 
 @contextmanager
 def compiling(gradient: ExampleGradient) -> Iterator[None]:
-    """Turn what a gradient raises that cannot be compiled into one line."""
+    """Turn compilation errors of a gradient into an ArgumentError with one line."""
     try:
         yield
     except CompilationError as error:
@@ -46,14 +46,14 @@ def compiling(gradient: ExampleGradient) -> Iterator[None]:
 
 
 def any_function(gradient: IndexGradient) -> IndexGradient:
-    """Refuse what cannot be called."""
+    """Return a callable gradient, or raise an ArgumentError."""
     if not callable(gradient):
         raise check.ArgumentError("gradient", gradient, "must be a function (w, n)")
     return gradient
 
 
 def ask(gradient: IndexGradient, w: Vector, n: int, t: int, out: Vector) -> None:
-    """Call a Python gradient and write what it gives. Shapes: ``w`` (d,), ``out`` (d,)."""
+    """Call a Python gradient and write its result to ``out``. Shapes: ``w`` (d,), ``out`` (d,)."""
     value_at_w = np.asarray(gradient(w.copy(), n))
     if value_at_w.shape != w.shape or value_at_w.dtype.kind not in "fiu":
         value = f"{value_at_w.dtype} of shape {value_at_w.shape} for example {n} at step {t}"
@@ -61,7 +61,7 @@ def ask(gradient: IndexGradient, w: Vector, n: int, t: int, out: Vector) -> None
     out[:] = value_at_w
 
 
-PATIENCE = 0.05  # seconds of compiled code between two looks at the keyboard and the progress bar
+PATIENCE = 0.05  # seconds of compiled code between two checks for Ctrl-C and updates of the progress bar
 
 Progress = Callable[[int, Vector], None]
 
@@ -69,10 +69,10 @@ _example_of = python_of(example_of)
 
 
 class LongRun(ABC):
-    """A run, as far as it has come. Subclasses know what a step is.
+    """State of a run. Subclasses implement the steps.
 
-    ``keep``: whether to keep all iterates. ``vectors``: how many more vectors of length d are kept. ``counters``: how
-    many whole numbers a step counts, t first. Noise comes from the seed's stream 1.
+    ``keep``: whether to keep all iterates. ``vectors``: number of other vectors of length d in memory. ``counters``:
+    number of integer counters, the first of which is t. Noise comes from the seed's stream 1.
     """
 
     def __init__(
@@ -90,21 +90,21 @@ class LongRun(ABC):
 
     @property
     def t(self) -> int:
-        """How many steps were done."""
+        """Number of steps done."""
         return int(self._done[0])
 
     @property
     def w(self) -> Vector:
-        """w_{t+1}, the iterate after the steps done so far, shape (d,); a copy."""
+        """A copy of w_{t+1}, the iterate after the steps done so far, shape (d,)."""
         return self._w.copy()
 
     @property
     def iterates(self) -> Matrix:
-        """w_1, ..., w_{t+1}, shape (t + 1, d), if they were kept, else no rows; a view that cannot be written."""
+        """A read-only view of w_1, ..., w_{t+1}, shape (t + 1, d), or of no rows if iterates are not kept."""
         return read_only(self._iterates[: self.t + 1])
 
     def advance(self, steps: int | None = None, progress: Progress | None = None) -> None:
-        """Do some steps. Ctrl-C is answered within a fraction of a second; ``t`` and ``w`` fit together after it."""
+        """Do some steps. Ctrl-C takes effect within a fraction of a second, and leaves ``t`` and ``w`` consistent."""
         left = self._last - self.t
         last = self.t + (left if steps is None else check.whole(0, left, steps=steps))
         while self.t < last:
@@ -118,13 +118,13 @@ class LongRun(ABC):
 
     @abstractmethod
     def _steps(self, first: int, last: int) -> None:
-        """Do the steps ``first <= t <= last``, or raise."""
+        """Do the steps ``first <= t <= last``, or raise an ArgumentError."""
 
 
 class SteppedRun(LongRun):
-    """A run that takes one example a step, in the order of permutations.
+    """A run that uses one example in each step, in the order of permutations from the seed's stream 0.
 
-    ``schedule`` (T,): the example of each step, instead of permutations, which come from the seed's stream 0.
+    ``schedule`` (T,): the example of each step, to replace the permutations.
     """
 
     def __init__(
@@ -146,21 +146,21 @@ class SteppedRun(LongRun):
         self._order = new_order(N, last_shuffle(ordering, steps), self._seed, given)
 
     def _refuse(self, gradients: Matrix, momentum: Vector, t: int) -> None:
-        """Say what was not finite at step t, a gradient or the momentum. Shapes: ``gradients`` (n, d)."""
+        """Raise an ArgumentError: a gradient or the momentum was not finite at step t. Shapes: ``gradients`` (n, d)."""
         if np.isfinite(gradients).all():
             raise check.ArgumentError("momentum", f"{momentum.max()} at step {t}", "must stay finite")
         raise not_finite(gradients, _example_of(t, self._order), t)
 
 
 class FunctionRun(SteppedRun):
-    """The steps of a run on a Python function, one by one; to stand before the class that knows the state."""
+    """Mixin for runs on a Python gradient function, step by step; list it before the class with the state."""
 
     def _ask_with(self, gradient: IndexGradient) -> None:
         self._function = any_function(gradient)
         self._chunk = 1
 
     def _ask(self, w: Vector, n: int, t: int, out: Vector) -> None:
-        """Write the gradient of example n at ``w`` into ``out``, both of shape (d,)."""
+        """Write the gradient of example n at ``w`` to ``out``, both of shape (d,)."""
         ask(self._function, w, n, t, out)
 
     def _steps(self, first: int, last: int) -> None:
@@ -169,17 +169,17 @@ class FunctionRun(SteppedRun):
 
     @abstractmethod
     def _step(self, t: int, n: int) -> None:
-        """Do step t on example n, or raise."""
+        """Do step t on example n, or raise an ArgumentError."""
 
 
 def not_finite(gradients: Matrix, example: int, step: int) -> check.ArgumentError:
-    """The error of ``gradients`` (n, d) that are not finite or lack an entry: names entry, example and step."""
+    """Return the error for ``gradients`` (n, d) with an entry that is not finite or was not written."""
     row, column = np.argwhere(~np.isfinite(gradients))[0]
     value = f"{gradients[row, column]} in coordinate {column} for example {example} at step {step}"
     return check.ArgumentError("gradient", value, "must write a finite number into every coordinate")
 
 
 def read_only(view: Matrix) -> Matrix:
-    """The same view, which cannot be written."""
+    """Return the view after making it read-only."""
     view.flags.writeable = False
     return view

@@ -1,11 +1,11 @@
-"""Small problems on which one term of an error bound is as large as it can be, with exact constants.
+"""Small problems with exact constants, on which one term of an error bound is as large as possible.
 
-Every example pulls towards a centre c with the clipped quadratic
+The loss of every example is a clipped quadratic around a centre c:
 
     f(w, c) = L*r**2/2 where r <= G/L,   G*r - G**2/(2L) beyond,   r = ‖w - c‖.
 
-It is convex, its gradient has norm ``min(L*r, G)``, and its Hessian lies between 0 and L: G-Lipschitz and L-smooth,
-both attained. The places of the centres make the worst case; the start is always w_1 = 0.
+It is convex, its gradient has norm ``min(L*r, G)``, and its Hessian lies between 0 and L. So it is G-Lipschitz and
+L-smooth, and both constants are attained. The centres determine the worst case. The start is always w_1 = 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpverify.problems.logistic_bounds import PRECISION, upward
 
 @lru_cache(maxsize=32)
 def signed_gradient(G: float, L: float) -> ExampleGradient:
-    """Write y times L (w - x_row), shortened to length G where it is longer, into ``out``; y is 1 or -1."""
+    """Write y times L (w - x_row), clipped to length G, to ``out``; y is 1 or -1."""
     G, L = check.positive(G=G), check.positive(L=L)
 
     @inner_kernel
@@ -43,7 +43,7 @@ def signed_gradient(G: float, L: float) -> ExampleGradient:
 
 
 class ClippedQuadratic:
-    """Clipped quadratics around given centres; a ``Problem``. Shapes: ``centres`` (n, d)."""
+    """Clipped quadratics around centres; a ``Problem``. Shapes: ``centres`` (n, d)."""
 
     def __init__(self, centres: Matrix, G: float, L: float, gap: float) -> None:
         self.x = np.ascontiguousarray(centres, dtype=np.float64)
@@ -58,14 +58,14 @@ class ClippedQuadratic:
         return signed_gradient(self.lipschitz, self.smoothness)
 
     def loss(self, w: Vector) -> float:
-        """Empirical risk F at ``w``, shape (d,)."""
+        """Return the empirical risk F at ``w``, shape (d,)."""
         G = self.lipschitz
         L = self.smoothness
         r = np.linalg.norm(w - self.x, axis=1)
         return float(np.where(L * r <= G, L * r**2 / 2, G * r - G**2 / (2 * L)).mean())
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         away = w - self.x
         r = np.linalg.norm(away, axis=1)
         G = self.lipschitz
@@ -75,11 +75,11 @@ class ClippedQuadratic:
 
 
 def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQuadratic:
-    """Place all n centres at ``distance`` on the first axis.
+    """Return a problem with all n centres at ``distance`` on the first axis.
 
-    Far away (``distance > G/L``) the gradient stays G in one direction, so all that is wrong with a momentum that
-    starts at 0 is its start-up bias. At most G/L away the problem is a ramp: the gradient changes by L per unit of
-    way, which is the worst drift of a momentum that lags behind. ``inf F = 0``, and so ``gap = F(0)``, rounded up.
+    If ``distance > G/L``, the gradient has the constant norm G and a constant direction, so the only error of a
+    momentum that starts at 0 is its start-up bias. Otherwise the problem is a ramp: the gradient changes by L per unit
+    of distance, the largest drift for a momentum that lags behind. ``inf F = 0``, so ``gap = F(0)``, rounded up.
     """
     centres = np.zeros((n, d))
     centres[:, 0] = distance
@@ -92,10 +92,10 @@ def identical(n: int, d: int, G: float, L: float, distance: float) -> ClippedQua
 
 
 def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
-    """Place half of the centres at ``G/L`` and half at ``-G/L`` on the first axis.
+    """Return a problem with half of the centres at ``G/L`` and half at ``-G/L`` on the first axis.
 
-    At w_1 = 0 the gradients of the examples are G and -G and cancel: F is at its minimum, by symmetry and convexity,
-    and all of the error of a sampled gradient is sampling noise, as large as G allows.
+    At w_1 = 0 the gradients of the examples are G and -G and cancel. By symmetry and convexity, F is at its minimum.
+    The error of a sampled gradient is only sampling noise, the largest that G allows.
     """
     if n < 2 or n % 2:
         raise ValueError(f"n must be even and at least 2, got n={n}.")
@@ -105,7 +105,7 @@ def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
 
 
 def clipped_pulls(centres: Matrix, signs: Vector, most: float) -> Callable[[Vector, Indices], Matrix]:
-    """Gradients of clipped quadratics around centres (n, d), L = 1: sign times the way from the centre, at most G."""
+    """Return the gradients, as a function, for centres (n, d) and L = 1: sign times w - centre, clipped to ``most``."""
 
     def gradients(w: Vector, batch: Indices) -> Matrix:
         away = w - centres[batch]

@@ -1,18 +1,18 @@
-"""A slope that ends in a valley: one loss family that holds the worst case of each term of the utility theorems.
+"""A slope that ends in a valley: a family of losses with the worst case of each term of the utility theorems.
 
-Only the first coordinate u of w matters. The mean loss has the slope s down to a distance D below the start, then bends
-as fast as smoothness L allows, and rises again with at most the slope r:
+The loss depends only on the first coordinate u of w. The mean loss falls with slope s for a distance D from the start,
+then bends as fast as smoothness L allows, and rises again with a slope of at most r:
 
     F'(u) = min(s, max(-r, s + L (u + D))),          w_1 = 0.
 
-With r = 0 it is flat from ``u = -D - s/L`` on. Example n has the loss ``F(u) + a_n u``, the offsets a_n being -a, 0 or
-a, with mean 0. So ``F(w_1) - inf F = s D + s^2/(2L)``, every gradient is at most ``max(s, r) + a``, and all Hessians
-lie between 0 and L: exact R, G and L.
+For r = 0 the loss is constant below ``u = -D - s/L``. Example n has the loss ``F(u) + a_n u``. The offsets a_n are -a,
+0 or a, with mean 0. So ``F(w_1) - inf F = s D + s^2/(2L)``, every gradient is at most ``max(s, r) + a``, and all
+Hessians lie between 0 and L. This gives exact R, G and L.
 
-- ``a = 0``: identical examples; what is wrong with the momentum is its start-up, its lag and the privacy noise.
-- D at least the way of the whole run: the ramp that no run can leave.
-- ``s`` small against a: antipodal gradients; sampling noise decides the steps.
-- ``r = s``, D small and L large: curvature; steps of one length overshoot the valley.
+- ``a = 0``: identical examples. The errors of the momentum are its start-up bias, its lag and the privacy noise.
+- D at least the distance of the whole run: a ramp that no run can leave.
+- ``s`` much smaller than a: antipodal gradients. Sampling noise determines the steps.
+- ``r = s``, D small and L large: curvature. Steps of fixed length overshoot the valley.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from dpverify.kernels.jit import inner_kernel, kernel
 from dpverify.kernels.typing import ExampleGradient, Matrix, Vector
 
-# places in the row of an example
+# positions in the row of an example
 SLOPE = 0
 DROP = 1
 SMOOTHNESS = 2
@@ -35,7 +35,7 @@ OFFSET = 4
 
 @kernel
 def slope_at(u: float, row: Vector) -> float:
-    """Give F'(u); ``row``, shape (4,) or (5,), begins with s, D, L and r."""
+    """Return F'(u); ``row``, shape (4,) or (5,), begins with s, D, L and r."""
     slope: float = row[SLOPE]
     bent: float = slope + row[SMOOTHNESS] * (u + row[DROP])
     rise: float = row[RISE]
@@ -44,7 +44,7 @@ def slope_at(u: float, row: Vector) -> float:
 
 @inner_kernel
 def example_gradient(w: Vector, x_row: Vector, y: float, out: Vector) -> None:
-    """Write the gradient of one example, shape (d,), into ``out``; ``x_row`` holds s, D, L, r and a_n."""
+    """Write the gradient of one example, shape (d,), to ``out``; ``x_row`` has s, D, L, r and a_n."""
     for j in range(w.shape[0]):
         out[j] = 0.0
     out[0] = slope_at(w[0], x_row) + x_row[OFFSET]
@@ -60,7 +60,7 @@ class Slope:
     drop: float  # D, at least 0, a length
     smoothness: float  # L, above 0, in units of the gradient per length
     rise: float = 0.0  # r, at least 0, in units of the gradient
-    offset: float = 0.0  # a, at least 0, in units of the gradient; the odd example out of an odd number has 0
+    offset: float = 0.0  # a, at least 0, in units of the gradient; if N is odd, one example has offset 0
 
     def __post_init__(self) -> None:
         for name in ("examples", "dimension"):
@@ -75,7 +75,7 @@ class Slope:
 
     @property
     def offsets(self) -> Vector:
-        """a_n, shape (N,); they add up to 0 exactly."""
+        """The offsets a_n, shape (N,); they add up to 0 exactly."""
         signs = np.where(np.arange(self.examples) % 2, -1.0, 1.0)
         if self.examples % 2:
             signs[-1] = 0.0
@@ -83,7 +83,7 @@ class Slope:
 
     @property
     def numbers(self) -> Vector:
-        """What ``slope_at`` takes, shape (4,)."""
+        """The argument ``row`` of ``slope_at``, shape (4,)."""
         return np.array([self.slope, self.drop, self.smoothness, self.rise])
 
     @property
@@ -93,7 +93,7 @@ class Slope:
 
     @property
     def y(self) -> Vector:
-        """Labels that nothing reads."""
+        """Labels, which are not used."""
         return np.zeros(self.examples)
 
     @property
@@ -117,17 +117,17 @@ class Slope:
         return example_gradient
 
     def loss(self, w: Vector) -> float:
-        """F at ``w``, shape (d,), with ``inf F = 0``."""
+        """Return F at ``w``, shape (d,), with ``inf F = 0``."""
         s = self.slope
         smooth = self.smoothness
         rise = self.rise
-        low = float(w[0]) + self.drop + s / smooth  # from the lowest point, or from where it is flat
+        low = float(w[0]) + self.drop + s / smooth  # distance from the lowest point, or from the flat part
         if low >= s / smooth:
             return s * low - s**2 / (2.0 * smooth)
         return smooth * low**2 / 2.0 if low >= -rise / smooth else -rise * low - rise**2 / (2.0 * smooth)
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         out = np.zeros(self.dimension)
         out[0] = min(self.slope, max(-self.rise, self.slope + self.smoothness * (float(w[0]) + self.drop)))
         return out

@@ -1,1 +1,1 @@
-"""Faults planted in this code, one at a time in a copy of the checkout, and whether claims and tests notice them."""
+"""Plant faults in dpverify, one at a time in a copy of the checkout, and test whether claims and tests detect them."""

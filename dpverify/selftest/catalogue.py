@@ -1,4 +1,4 @@
-"""The catalogue of faults, ``specs/faults/*.toml``: where each is planted, what it changes, and what must notice it."""
+"""The catalogue of faults, ``specs/faults/*.toml``: place and change of a fault, and the tests that must notice it."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ KINDS = {
 
 
 class CatalogueError(ValueError):
-    """A fault that cannot be planted, or a record of one that breaks a rule; the message is one line."""
+    """A fault cannot be planted, or its record is invalid; the message is one line."""
 
 
 class Fault(Record, frozen=True, kw_only=True):
-    """One fault: the code ``old``, which stands once in its place, becomes ``new``.
+    """One fault: the code ``old``, which occurs exactly once in its region, is replaced with ``new``.
 
-    ``module``: dotted, or a path below the checkout. ``inside``: the function or method that the code stands in.
-    ``size``: how large the fault is, where it has a size. ``noticed_by``: ids of claims and of tests.
+    ``module``: a dotted name, or a path in the checkout. ``inside``: the function or method to search; by default the
+    whole file. ``size``: the size of the fault, if it has one. ``noticed_by``: ids of the claims and tests that must
+    notice it.
     """
 
     id: str
@@ -57,28 +58,28 @@ class Fault(Record, frozen=True, kw_only=True):
 
     @property
     def path(self) -> Path:
-        """The file, below the checkout."""
+        """Path of the file, relative to the checkout."""
         return Path(self.module) if "/" in self.module else Path(*self.module.split(".")).with_suffix(".py")
 
     @property
     def tests(self) -> list[str]:
-        """Those that must notice it and are tests."""
+        """The tests that must notice the fault."""
         return [name for name in self.noticed_by if name.startswith("tests/")]
 
     @property
     def claims(self) -> list[str]:
-        """Those that must notice it and are claims."""
+        """The claims that must notice the fault."""
         return [name for name in self.noticed_by if not name.startswith("tests/")]
 
 
 class FaultsFile(Record, frozen=True, kw_only=True):
-    """``specs/faults/<layer>.toml``."""
+    """Contents of ``specs/faults/<layer>.toml``."""
 
     fault: list[Fault]
 
 
 def load_faults(root: Path) -> list[Fault]:
-    """Read the catalogue of a checkout, file by file; :class:`CatalogueError` where a record is wrong."""
+    """Return all faults in the catalogue of a checkout; raise a :class:`CatalogueError` if a record is wrong."""
     fault_of: dict[str, Fault] = {}
     for path in sorted((root / FOLDER).glob("*.toml")):
         try:
@@ -107,13 +108,13 @@ def _problems(fault: Fault, root: Path) -> Iterator[str]:
 
 
 def choose(faults: list[Fault], only: str | None = None, tenth: int | None = None) -> list[Fault]:
-    """Those whose id or module matches a glob, and those of one tenth of the catalogue, by their places in it."""
+    """Return the faults whose id or module matches a glob, optionally only every tenth fault from ``tenth`` on."""
     chosen = faults if tenth is None else faults[tenth::10]
     return [fault for fault in chosen if only is None or fnmatchcase(fault.id, only) or fnmatchcase(fault.module, only)]
 
 
 def planted(source: str, fault: Fault) -> str:
-    """Return the source with the fault in it; refused where its place is not found once, or nothing changes."""
+    """Return the source with the fault; raise a CatalogueError if its code does not occur once or nothing changes."""
     begin, end = _region(source, fault.inside) if fault.inside else (0, len(source))
     count = source.count(fault.old, begin, end)
     if count != 1:
@@ -132,7 +133,7 @@ def planted(source: str, fault: Fault) -> str:
 
 @lru_cache(maxsize=4)
 def _parsed(source: str) -> ast.Module:
-    """Parse a text once for all faults that stand in it, which follow each other."""
+    """Parse a source once for all its faults, which are consecutive in the catalogue."""
     return ast.parse(source)
 
 
@@ -142,7 +143,7 @@ def _dumped(source: str) -> str:
 
 
 def _region(source: str, name: str) -> tuple[int, int]:
-    """Where a function, a class or a method (``Class.method``) begins and ends in the text."""
+    """Return where a function, a class or a method (``Class.method``) begins and ends in the source."""
     nodes: list[ast.AST] = [_parsed(source)]
     for word in name.split("."):
         nodes = [child for node in nodes for child in ast.iter_child_nodes(node) if getattr(child, "name", "") == word]

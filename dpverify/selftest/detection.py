@@ -1,6 +1,6 @@
-"""Run claims and tests in a copy of the checkout, and read off which of them detected a fault there, and how.
+"""Run claims and tests in a copy of the checkout, and return which of them detected the fault in the copy, and how.
 
-They run in processes that are forked from one that has loaded the libraries already.
+They run in processes that are forked from a process with the libraries already loaded.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ with all of its group.
 
 
 class Children:
-    """Processes under way: one ends when its time is over, and all of them when a run is over or broken off."""
+    """Running child processes. A child ends at its time limit; all children end with the run or when it is aborted."""
 
     def __init__(self) -> None:
         self._lock, self._live, self.ended = Lock(), set[int](), False
-        self._launchers = list[subprocess.Popen[bytes]]()  # that have no child
+        self._launchers = list[subprocess.Popen[bytes]]()  # launchers without a child
 
     def run(self, folder: Path, words: Sequence[str], until: float) -> int | None:
-        """Run a Python module in a copy until a time; its exit code, None where the time was over."""
+        """Run a Python module in a copy, and return its exit code, or None if it did not end before ``until``."""
         with self._lock:
             if self.ended or time.monotonic() > until:
                 return None
@@ -94,13 +94,13 @@ class Children:
         code = b""
         in_time = True
         mine = {launcher.pid}
-        with suppress(OSError, ValueError):  # all are ended, or the launcher has died
+        with suppress(OSError, ValueError):  # `end` was called, or the launcher has died
             requests.write(json.dumps([str(folder), *words]).encode() + b"\n")
             mine.add(child := int(replies.readline()))
             with self._lock:
                 self._live |= mine
             in_time = bool(select.select([replies], [], [], max(until - time.monotonic(), 0.1))[0])
-            _end(child)  # and what it has begun
+            _end(child)  # also ends the processes that it has started
             code = replies.readline()
         with self._lock:
             self._live -= mine
@@ -111,7 +111,7 @@ class Children:
         return int(code or -signal.SIGKILL) if in_time else None
 
     def end(self) -> None:
-        """End all that is under way, and start no more."""
+        """End all running processes, and start no others."""
         with self._lock:
             self.ended = True
             for pid in self._live:
@@ -121,7 +121,7 @@ class Children:
 
 
 def _launcher() -> subprocess.Popen[bytes]:
-    """Begin a launcher, whose children keep compiled kernels beside the sources of the copy that they work in."""
+    """Start a launcher, whose children cache compiled kernels beside the sources of their copy."""
     removed_variables = {"NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH", "PYTHONSAFEPATH"}
     return subprocess.Popen(
         [sys.executable, "-P", "-c", LAUNCHER, *LIBRARIES],
@@ -135,7 +135,7 @@ def _launcher() -> subprocess.Popen[bytes]:
 
 
 def _close(launcher: subprocess.Popen[bytes]) -> None:
-    with launcher:  # which closes both pipes, and waits
+    with launcher:  # closes both pipes, and waits
         launcher.kill()
 
 
@@ -149,21 +149,21 @@ NOT_IMPORTED = re.compile(
 )
 """What code raises that does not fit together: nobody would commit it, so that it shows nothing."""
 ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
-SUMMARY = re.compile(r"contains \d+ failed subtest")  # follows the failures of the rows of a test
+SUMMARY = re.compile(r"contains \d+ failed subtest")  # pytest adds it to the failures of the rows of a test
 
 
 def look(
     children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
 ) -> list[Sighting]:
-    """Run claims and tests in a copy, within so many seconds; what each saw, in their order.
+    """Run claims and tests in a copy, within a number of seconds; return what each of them saw, in their order.
 
-    ``stop``: of whole files of tests, the first failure is enough. Claims have a store of their own: not all that is
-    changed is in the evidence's hash, and what a changed copy finds must not pass for what was found without a fault.
+    ``stop``: stop at the first failure if whole files of tests are run. Claims use a store for this call only. The hash
+    of the evidence does not cover every change, and results with a fault must not be taken for results without.
     """
     until = time.monotonic() + seconds
     tests = [name for name in checks if name.startswith("tests/")]
     claims = [name for name in checks if name not in tests]
-    with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, where others may look as well
+    with tempfile.TemporaryDirectory(dir=folder.parent) as out:  # not in the copy, which other threads may use too
         sightings = {
             sighting.check: sighting for sighting in _claims(children, folder, claims, until, Path(out, "claims.json"))
         }
@@ -197,7 +197,7 @@ def _claims(children: Children, folder: Path, claims: Sequence[str], until: floa
 
 
 def _red(result: Result) -> Iterator[Sighting]:
-    """What a result says against our code or the pins, the strongest first."""
+    """Yield what a result shows against our code or the pins, the strongest evidence first."""
     checks = result.all_checks
 
     def sighting(saw: Detection, names: Sequence[str]) -> Sighting:

@@ -1,4 +1,4 @@
-"""A machine changes each module that the catalogue leaves out, and the tests or claims that guard it must notice."""
+"""Mutate the modules for which the catalogue has no fault; the tests or claims that guard a module must notice."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from dpverify.selftest.records import NOTHING_RUNS, Detection, FaultOutcome, Mut
 from dpverify.selftest.run import copy, end_work, look_at_green, modules, plant, remember, remembered, work_folder
 from dpverify.shared_types import ReportProgress
 
-TOGETHER = 40  # modules whose guards are asked in one go: few enough that a run which is ended goes on from there
+TOGETHER = 40  # modules in a batch; an interrupted run loses at most the guards' results of one batch
 
-NOT_RUN = "its guards did not run to their end before the change"  # of which nothing is remembered
+NOT_RUN = "its guards did not run to their end before the change"  # such outcomes are not stored
 
 
 def change_modules(
@@ -36,16 +36,17 @@ def change_modules(
     report: ReportProgress | None = None,
     earlier_outcomes: Iterable[FaultOutcome] = (),
 ) -> MutantsRun:
-    """Change each module that the catalogue leaves out and whose name matches, until a change of it is noticed.
+    """Change each matching module for which the catalogue has no fault, until one of its changes is noticed.
 
-    First its nearest guards are asked; where they notice none of its changes, all tests of its folder. What ``state``
-    and ``earlier_outcomes`` hold is not run again while the module and its guards stay as they are. Guards that are red
-    before anything is changed are not asked. ``limit``: seconds for one change. After Ctrl-C, what was decided.
+    A module's nearest guards run first. If they notice none of its changes, all tests of its folder run. Outcomes in
+    ``state`` and ``earlier_outcomes`` are reused as long as the module and its guards do not change. Guards that fail
+    on the unchanged code are not used. ``limit``: seconds for one change. After Ctrl-C, the outcomes so far are
+    returned.
     """
     tell = report or (lambda done, total, label: None)
     covered = {fault.module for fault in load_faults(root)}
     left = [name for name in modules(root) if name not in covered]
-    tried = {(name, False): list(attempts(root, name)) for name in left}  # who is asked is read from many files: once
+    tried = {(name, False): list(attempts(root, name)) for name in left}  # reads many files, so done only once
     for name in left:
         guards = all_of_folder(root, name)
         tried[name, True] = [msgspec.structs.replace(fault, noticed_by=guards) for fault in tried[name, False]]
@@ -85,7 +86,7 @@ def change_modules(
 
 
 def _key(root: Path, module: str, tried: Sequence[Fault]) -> str:
-    """What an outcome is remembered by: the module, the changes that are tried in it, and who is asked."""
+    """Return the key of an outcome: a digest of the module, its changes and its guards."""
     digest = hashlib.sha256("\n".join([module, *(fault.what for fault in tried)]).encode())
     for name in (str(Path(*module.split(".")).with_suffix(".py")), *_asked(tried)):
         files = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*.py"))
@@ -123,7 +124,7 @@ def _tries(
     limit: float,
     saw: Mapping[str, Detection],
 ) -> FaultOutcome:
-    """Change a module in turn until somebody notices; the last change, or one without words where there is none."""
+    """Try the changes of a module until one is noticed; return the last outcome (``what`` is empty without changes)."""
     outcome = FaultOutcome(id=module, kind="machine", what="", module=module)
     saws = set[Detection]()
     for number, fault in enumerate(tried):
@@ -146,8 +147,8 @@ def _try(
     error = "" if guards else "none of its guards is green before the change" if ran else NOT_RUN
     sightings: list[Sighting] = []
     with plant(green, folder, fault, fault.new):
-        for name in (name for name in (*fault.tests, *fault.claims) if name in guards):  # the quickest first
-            if not any(sighting.noticed for sighting in sightings):  # each test alone: an import error stops no other
+        for name in (name for name in (*fault.tests, *fault.claims) if name in guards):  # the fastest first
+            if not any(sighting.noticed for sighting in sightings):  # one by one: an import error stops only one test
                 sightings += look(children, folder, [name], begin + limit - time.monotonic())
     seconds = round(time.monotonic() - begin, 1)
     return FaultOutcome(
@@ -162,10 +163,10 @@ def _try(
 
 
 def _asked(faults: Iterable[Fault]) -> list[str]:
-    """All who are asked of some changes."""
+    """Return the tests and claims that guard against some changes."""
     return list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
 
 
 def _unseen(outcome: FaultOutcome) -> bool:
-    """Whether somebody was asked of a change and nobody noticed."""
+    """Test whether guards ran after a change and none of them noticed it."""
     return bool(outcome.sightings) and outcome.error in {"", NOTHING_RUNS} and not outcome.noticed

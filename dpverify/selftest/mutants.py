@@ -1,4 +1,4 @@
-"""Changes made by a machine in each module that the catalogue leaves out, and the tests or claims that guard it."""
+"""Mutations of the modules for which the catalogue has no fault, and the tests or claims that guard each module."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ CONTAINERS = (ast.Call, ast.Tuple, ast.List, ast.Dict)
 
 
 def served(root: Path, file: str, claims: Collection[str], modules: Collection[str], function: str) -> list[str]:
-    """Claims of a file of checks whose check uses a function of some modules, itself or by others; in their order.
+    """Return the claims of a file of checks whose check uses a function of some modules, directly or indirectly.
 
-    ``function``: by its name alone, so that one that only shares it is taken for it.
+    ``function``: name of the function. Functions with the same name are not distinguished.
     """
     sources = [_path(root, name).read_text("utf-8") for name in dict.fromkeys((file, *modules))]
     uses: dict[str, set[str]] = {}
@@ -45,7 +45,7 @@ def _path(root: Path, module: str) -> Path:
 
 @cache
 def _uses(source: str) -> dict[str, set[str]]:
-    """Names that each function, class and constant of a module uses, and each method."""
+    """Return the names that each function, class, method and constant of a module uses."""
     tree = ast.parse(source)
     names_used = dict[str, set[str]]()
     for node in ast.walk(tree):
@@ -70,7 +70,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _beside(source: str, claims: frozenset[str]) -> Iterator[tuple[str, set[str]]]:
-    """Each place where a claim's id stands, with the names in the least part around it that has some."""
+    """Yield each claim id in a source, with the names in the smallest surrounding expression that has names."""
     tree = ast.parse(source)
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
@@ -83,14 +83,14 @@ def _beside(source: str, claims: frozenset[str]) -> Iterator[tuple[str, set[str]
 
 
 ATTEMPTS = 8  # changes of a module that are tried until one is noticed
-# that are asked: first the claims whose checks use the changed function
+# most tests and claims that are run; claims whose checks use the changed function come first
 MOST_TESTS = 2
 MOST_CLAIMS = 8
 SIZES = frozenset({"cost", "points", "repetitions", "seconds", "share", "shares", "size", "sizes", "starts", "tries"})
 """Keywords whose numbers say how much is done, on which no verdict rests."""
-TEMPLATE = "dpverify.papers._template."  # of new papers: no run of ours has its claims
+TEMPLATE = "dpverify.papers._template."  # template of new papers; its claims are not part of any run
 OF_TEMPLATE = "tests/unit/cli/test_new_paper.py"
-LARGE = 100  # a number from this on is a size, too
+LARGE = 100  # integers from here on also count as sizes
 OPPOSITES: dict[type[ast.AST], Any] = {
     ast.Lt: ast.GtE,
     ast.GtE: ast.Lt,
@@ -115,9 +115,9 @@ OPPOSITES: dict[type[ast.AST], Any] = {
 
 
 def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
-    """What was changed, the changed source, and in which function; in an order that the module's name fixes.
+    """Yield mutations: a description, the changed source, and the function; the module's name determines the order.
 
-    What stands in a message changes nothing but words and is left out; sizes, which few verdicts rest on, come last.
+    Messages are not changed, because that only changes text. Sizes come last, because few verdicts depend on them.
     """
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -140,18 +140,18 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
         changed = (encoded[:begin] + text.encode() + encoded[end:]).decode()
         try:
             ast.parse(changed)
-        except SyntaxError:  # inside an f-string of an older Python
+        except SyntaxError:  # in an f-string, with an older Python
             continue
         yield f"line {node.lineno}: {encoded[begin:end].decode()} becomes {text}", changed, inside[node]
 
 
 def _of(tree: ast.AST, parts: Callable[[ast.AST], Iterable[ast.AST | None]]) -> set[ast.AST]:
-    """All nodes below some parts of nodes."""
+    """Return all nodes in the parts of nodes that ``parts`` selects."""
     return {below for node in ast.walk(tree) for part in parts(node) if part is not None for below in ast.walk(part)}
 
 
 def _messages(node: ast.AST) -> Iterable[ast.AST | None]:
-    """Parts that are words to a reader."""
+    """Return the parts of a node that only form a message."""
     if isinstance(node, ast.Raise):
         return (node.exc,)
     if isinstance(node, ast.Assert):
@@ -160,7 +160,7 @@ def _messages(node: ast.AST) -> Iterable[ast.AST | None]:
 
 
 def _sizes(node: ast.AST) -> Iterable[ast.AST | None]:
-    """Parts that say how much is done: arguments of such a name, and what is read from a budget's table."""
+    """Return the parts that determine the amount of work: keywords in SIZES, terms with ``budget``, large integers."""
     if isinstance(node, ast.keyword):
         return (node.value,) if node.arg in SIZES else ()
     if isinstance(node, ast.BinOp):
@@ -169,7 +169,7 @@ def _sizes(node: ast.AST) -> Iterable[ast.AST | None]:
 
 
 def _changed(node: ast.expr) -> ast.expr | None:
-    """The expression with another operator or number; None where there is none."""
+    """Return the expression with another operator or number, or None if it has neither."""
     new = copy.deepcopy(node)
     if isinstance(new, ast.Compare) and type(new.ops[0]) in OPPOSITES:
         new.ops[0] = OPPOSITES[type(new.ops[0])]()
@@ -185,9 +185,9 @@ def _changed(node: ast.expr) -> ast.expr | None:
 
 
 def guards(root: Path, module: str, function: str = "") -> list[str]:
-    """Who should notice a fault in a module: its own tests or others that import it, claims, or those of its users.
+    """Return the tests and claims that should notice a fault in a module, or else those of modules that import it.
 
-    Of claims, first those whose checks use the function that is changed.
+    Claims whose checks use the changed function come first.
     """
     if module.startswith(TEMPLATE):
         return [OF_TEMPLATE]
@@ -204,12 +204,12 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
 
 
 def _folder(root: Path, module: str) -> Path:
-    """The folder of a module's tests, or the next one above that has some."""
+    """Return the folder of a module's tests, or the nearest folder above it that has tests."""
     return next(above for above in _own_tests(module).parents if any((root / above).glob("test_*.py")))
 
 
 def all_of_folder(root: Path, module: str) -> list[str]:
-    """All tests of a module's folder, who are asked where its guards notice nothing."""
+    """Return all tests of a module's folder, which run if its guards notice nothing."""
     folder = _folder(root, module)
     return [(folder / path.name).as_posix() for path in sorted((root / folder).glob("test_*.py"))]
 
@@ -220,9 +220,10 @@ def _own_tests(module: str) -> Path:
 
 
 def _direct(root: Path, module: str, below: Collection[str], function: str) -> list[str]:
-    """Its own tests, or those of its folder that import it, with claims that the function serves, if it is a paper's.
+    """Return the module's own tests, or tests of its folder that import it, and claims that use the function.
 
-    Where there are none, all claims of the files that import it, or tests elsewhere that do.
+    Only modules of papers have claims. If there are no tests, the result has all claims of the files that import the
+    module. If there are no claims either, it has tests in other folders that import the module.
     """
     own_tests = _own_tests(module)
     imports = _imports(module)
@@ -243,20 +244,20 @@ def _direct(root: Path, module: str, below: Collection[str], function: str) -> l
 
 
 def _importing(root: Path, folder: Path, imports: Callable[[Path], bool]) -> list[str]:
-    """Tests of a folder that import a module: beside each other, or of all of them at any depth."""
+    """Return the tests in a folder that import a module; for the folder ``tests``, at any depth."""
     paths = (root / folder).rglob("test_*.py") if folder == Path("tests") else (root / folder).glob("test_*.py")
     return [path.relative_to(root).as_posix() for path in sorted(paths) if imports(path)]
 
 
 def _few(names: list[str]) -> list[str]:
-    """The first tests and the first claims among names, as many as are asked."""
+    """Return the first MOST_TESTS tests and the first MOST_CLAIMS claims among names."""
     tests = [name for name in names if name.startswith("tests/")]
     claims = [name for name in names if not name.startswith("tests/")]
     return tests[:MOST_TESTS] + claims[:MOST_CLAIMS]
 
 
 def _users(root: Path, module: str) -> Iterator[str]:
-    """Modules that import a module."""
+    """Yield the modules that import a module."""
     imports = _imports(module)
     for path in (root / "dpverify").rglob("*.py"):
         if imports(path):
@@ -264,7 +265,7 @@ def _users(root: Path, module: str) -> Iterator[str]:
 
 
 def _imports(module: str) -> Callable[[Path], bool]:
-    """Whether a source file imports it."""
+    """Return a function that tests whether a source file imports the module."""
     name = module.removesuffix(".__init__")
     folder, _, stem = name.rpartition(".")
     if name != module:
@@ -274,13 +275,13 @@ def _imports(module: str) -> Callable[[Path], bool]:
 
     def imports(path: Path) -> bool:
         text = path.read_text("utf-8")
-        return stem in text and pattern.search(text) is not None  # the first part is quick
+        return stem in text and pattern.search(text) is not None  # the first test is fast
 
     return imports
 
 
 def attempts(root: Path, module: str) -> Iterator[Fault]:
-    """The changes of a module that are tried, as faults."""
+    """Yield the first ATTEMPTS changes of a module as faults."""
     path = Path(*module.split(".")).with_suffix(".py")
     source = (root / path).read_text("utf-8")
     guards_of: dict[str, list[str]] = {}

@@ -1,8 +1,9 @@
-"""The selftest's pages of a report: planted faults, changes of modules, error rates, and the search.
+"""Report pages of the selftest: planted faults, mutations of modules, error rates, and the search.
 
-Planted faults: which claim or test detected each, and which modules no claim guards. Changes that a program made, one
-in each module: what detected them, and where nothing did. Error rates: how often statistical checks were wrong, over
-many seeds. The search: which planted inequalities it refutes, and how short its counterexamples are.
+The page of planted faults shows which claim or test detected each fault, and which modules no claim guards. The page
+of mutations shows what detected the mutation of each module. The page of error rates shows how often statistical checks
+were wrong, over many seeds. The page of the search shows which planted inequalities it refutes, and how short its
+counterexamples are.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from dpverify.selftest.records import (
 
 
 def by_guard(run: Selftest) -> dict[str, list[str]]:
-    """Modules by what saw a fault in them: a claim, tests only, or nothing because none is planted there."""
+    """Return the modules by what saw a fault in them: a claim, only tests, or nothing (also if no fault is planted)."""
     claims = {f.module for f in run.faults if any(sighting.noticed and sighting.is_claim for sighting in f.sightings)}
     tests = {f.module for f in run.faults if f.noticed} - claims
     none = [module for module in run.modules if module not in claims | tests]
@@ -36,7 +37,7 @@ def by_guard(run: Selftest) -> dict[str, list[str]]:
 
 
 def selftest_page(run: Selftest) -> str:
-    """The page."""
+    """Return the page."""
     guards = by_guard(run)
     noticed = len(run.faults) - len(run.missed)
     return md.document(
@@ -83,7 +84,7 @@ def _manifest(run: Selftest) -> dict[str, str]:
 
 
 def _matrix(run: Selftest) -> str:
-    """Kinds of faults, and what saw them."""
+    """Return a table of the kinds of faults and how they were detected."""
     rows = []
     for kind, title in run.kinds.items():
         faults = [fault for fault in run.faults if fault.kind == kind]
@@ -135,7 +136,7 @@ def _sighting(sighting: Sighting) -> str:
 
 
 def _folders(modules: list[str]) -> Iterator[str]:
-    """Modules by their packages, one line each."""
+    """Yield a line for each package, with its modules."""
     for package in sorted({module.rpartition(".")[0] for module in modules}):
         names = [module.rpartition(".")[2] for module in modules if module.rpartition(".")[0] == package]
         yield f"{md.code(package)}: {', '.join(map(md.code, names))}"
@@ -156,7 +157,7 @@ BROKEN = "After each change that was tried, no test can be imported, so every us
 
 
 def mutants_page(run: MutantsRun) -> str:
-    """The page."""
+    """Return the page."""
     return md.document(
         [
             GENERATED,
@@ -182,7 +183,7 @@ def mutants_page(run: MutantsRun) -> str:
 
 
 def mutants_summary(run: MutantsRun) -> Iterator[str]:
-    """What was found, in one line."""
+    """Yield a line with the result."""
     further_counts = {
         "none was": len(run.unseen),
         "nothing runs after any": len(run.broken),
@@ -219,7 +220,7 @@ confidence limit and state no power."""
 
 
 def rates_page(run: RatesRun) -> str:
-    """The page."""
+    """Return the page."""
     return md.document(
         [
             GENERATED,
@@ -236,7 +237,7 @@ def rates_page(run: RatesRun) -> str:
 
 
 def rates_summary(run: RatesRun) -> Iterator[str]:
-    """What was found, in two lines."""
+    """Yield two lines with the result."""
     reds = sum(rates.false_reds for rates in run.checks)
     judged = sum(len(rates.says) for rates in run.checks)
     planted = sum(rates.planted for rates in run.checks)
@@ -249,7 +250,7 @@ def rates_summary(run: RatesRun) -> Iterator[str]:
 
 
 def _covered_checks(run: RatesRun) -> str:
-    """Which checks are on the page: what else spends an error rate must not seem to be there."""
+    """Return which checks the page covers; the reader must not assume that it has all checks with an error rate."""
     names = run.budget if run.budget == "smoke" else f"smoke or {run.budget}, the smaller of those in which it does"
     return f"in the budget {names} (those that spend one only in larger budgets are not on this page)"
 
@@ -281,7 +282,7 @@ first. No such points were named here."""
 
 
 def search_page(run: SearchRun) -> str:
-    """The page."""
+    """Return the page."""
     true = [hunted for hunted in run.inequalities if not hunted.kind]
     return md.document(
         [
@@ -306,7 +307,7 @@ def search_page(run: SearchRun) -> str:
 
 
 def search_summary(run: SearchRun) -> Iterator[str]:
-    """What was found, a line for each budget, and one for the true inequalities."""
+    """Yield a line with the result for each budget, and a line for the true inequalities."""
     for budget, seconds in run.seconds.items():
         always, sometimes, never = _counts(run.false, budget)
         yield (
@@ -354,7 +355,7 @@ def _inequality_row(run: SearchRun, hunted: Hunted) -> list[str]:
 
 
 def _missed(hunted: Hunted) -> bool:
-    """Whether a search in the largest budget found nothing."""
+    """Test whether at least one search in the largest budget found no counterexample."""
     *_, largest = hunted.trials
     return len(hunted.found(largest)) < len(hunted.trials[largest])
 

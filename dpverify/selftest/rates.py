@@ -1,4 +1,4 @@
-"""Every statistical check, judged with many seeds: how often it refutes what it should not, and misses its faults."""
+"""Error rates of all statistical checks over many seeds: false refutations and missed faults."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ def measure_rates(
     report: Callable[[int, int, str], None] = lambda *_: None,
     budget: BudgetName = "standard",
 ) -> RatesRun:
-    """Run the checks that spend alpha with the seeds 1, 2, ..., so many; those of claims whose id matches ``only``.
+    """Run the checks that spend alpha with the seeds 1, ..., ``seeds``, for claims whose id matches ``only``.
 
-    Each has the smallest budget in which it spends alpha; one that does so in larger ones than ``budget`` is left out.
-    Which they are is known from a first run of all that draw, with the seed 0, which is not counted.
+    Each check runs with the smallest budget in which it spends alpha. Checks that spend alpha only in budgets larger
+    than ``budget`` are left out. A first run of all statistical checks with the seed 0, which is not counted, shows
+    which checks spend alpha.
     """
     report(0, seeds, "which checks spend alpha")
     names = [name for name in get_args(BudgetName) if BUDGETS[budget].reaches(name)]
-    first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}  # by budget
+    first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}  # by budget, then by label
     for name in names:
         labels = {label for smaller in first.values() for label in smaller}
         drawn = _run(specs, name, 0, workers, only, partial(_draws, excluded=labels))
@@ -64,7 +65,7 @@ def _among(labels: Container[str], job: Job) -> bool:
 def _run(
     specs: Specs, budget: str, seed: int, workers: int, only: str, is_wanted: Callable[[Job], bool]
 ) -> list[tuple[Job, CheckResult]]:
-    """Run the checks that are wanted."""
+    """Run the checks that ``is_wanted`` selects, and return their results."""
     suite = Suite(specs, budget, seed)
     claims = [claim for claim in specs.claims() if fnmatchcase(claim.key, only)]
     jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.due and is_wanted(job)]
@@ -101,7 +102,7 @@ def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Seq
 
 
 def others(count: int, of: int, rate: float) -> bool:
-    """Whether so many of so many would have a chance below one in a million at this rate."""
+    """Test whether ``count`` or more events in ``of`` trials have a probability below one in a million at this rate."""
     return float(stats.binom.sf(count - 1, of, rate)) < SURE
 
 

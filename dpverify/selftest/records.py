@@ -1,4 +1,4 @@
-"""What the tools of ``dpverify selftest`` record: planted faults, changes of modules, error rates, searches."""
+"""Records of ``dpverify selftest``: planted faults, mutations of modules, error rates, and searches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MARKS: dict[Detection, str] = {"nothing": "✗ not seen", "did not run": "✗ di
 
 
 class Sighting(Record, frozen=True, kw_only=True):
-    """What became of one claim or test while a fault was planted: what it saw, by which checks, and their sizes."""
+    """What one claim or test saw of a planted fault, with the checks that saw it and the sizes that they detect."""
 
     check: str
     saw: Detection
@@ -34,17 +34,17 @@ class Sighting(Record, frozen=True, kw_only=True):
 
     @property
     def noticed(self) -> bool:
-        """Whether it saw the fault."""
+        """Whether the claim or test saw the fault."""
         return self.saw not in MARKS
 
     @property
     def is_claim(self) -> bool:
-        """Whether it is a claim and not a test."""
+        """Whether this is about a claim and not a test."""
         return not self.check.startswith("tests/")
 
 
 class FaultOutcome(Record, frozen=True, kw_only=True):
-    """One fault, and what each that must notice it saw."""
+    """One fault, and what the claims and tests that must notice it saw."""
 
     id: str
     kind: str
@@ -53,24 +53,24 @@ class FaultOutcome(Record, frozen=True, kw_only=True):
     size: str = ""
     seconds: float = 0.0
     sightings: list[Sighting] = []
-    error: str = ""  # why it could not be planted
-    key: str = ""  # of a machine's change: what the outcome is remembered by
+    error: str = ""  # why the fault could not be planted or tested
+    key: str = ""  # of a mutation: key of the stored outcome
 
     @property
     def noticed(self) -> bool:
-        """Whether anybody saw it."""
+        """Whether any claim or test saw the fault."""
         return any(sighting.noticed for sighting in self.sightings)
 
     @property
     def missed(self) -> list[str]:
-        """Those that did not see it."""
+        """Claims and tests that did not see the fault, or the error."""
         return [sighting.check for sighting in self.sightings if not sighting.noticed] or [self.error] * bool(
             self.error
         )
 
 
 class Selftest(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/selftest.json``. ``modules``: all that hold code. ``kinds``: the catalogue's, with titles."""
+    """A complete run, ``data/selftest.json``. ``modules``: all modules with code. ``kinds``: fault kinds and titles."""
 
     schema: Literal[1] = 1
     kind: Literal["dpverify selftest"] = "dpverify selftest"
@@ -80,63 +80,63 @@ class Selftest(Record, frozen=True, kw_only=True):
     kinds: dict[str, str]
     modules: list[str]
     faults: list[FaultOutcome]
-    catalogue: int  # faults there are; those that are not among `faults` were not asked for
+    catalogue: int  # number of faults in the catalogue; `faults` has only the requested faults
 
     @property
     def missed(self) -> list[FaultOutcome]:
-        """Faults that something which must see them does not."""
+        """Faults that at least one claim or test failed to see."""
         return [fault for fault in self.faults if fault.missed]
 
 
-NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # as the records have it
+NOTHING_RUNS = "after each of its changes, nobody who is asked runs"  # existing records have this text
 
 
 class MutantsRun(Record, frozen=True, kw_only=True):
-    """A run, ``data/mutants.json``: the last change that was tried in each module, wordless where there is none.
+    """A run, ``data/mutants.json``, with the last change tried in each module; ``what`` is empty if there is no change.
 
-    Modules without one have not been looked at yet: what is recorded is kept, and a later run goes on from there.
+    Modules without an entry in ``changes`` have not been tested yet. A later run keeps the entries and continues.
     """
 
     schema: Literal[1] = 1
     kind: Literal["dpverify mutants"] = "dpverify mutants"
     commit: str
-    modules: list[str]  # that hold code and no fault of the catalogue
+    modules: list[str]  # modules with code and without a fault in the catalogue
     changes: list[FaultOutcome]
 
     @property
     def noticed(self) -> list[FaultOutcome]:
-        """Changes that something noticed."""
+        """Changes that a claim or test noticed."""
         return [change for change in self.changes if change.noticed]
 
     @property
     def unseen(self) -> list[FaultOutcome]:
-        """Changes of modules none of whose changes was noticed."""
+        """Changes of modules in which no change was noticed, although tests ran."""
         explained = [*self.noticed, *self.broken]
         return [change for change in self.changes if change.what and change not in explained]
 
     @property
     def broken(self) -> list[FaultOutcome]:
-        """Changes after which nothing runs that uses the module."""
+        """Changes after which no test or claim that uses the module runs."""
         return [change for change in self.changes if change.error == NOTHING_RUNS]
 
     @property
     def untried(self) -> list[str]:
-        """Modules that have nothing to change."""
+        """Modules without code that can be changed."""
         return sorted(change.module for change in self.changes if not change.what)
 
     @property
     def waiting(self) -> list[str]:
-        """Modules that nobody has looked at yet."""
+        """Modules that have not been tested yet."""
         return sorted(set(self.modules) - {change.module for change in self.changes})
 
 
 class CheckRates(Record, frozen=True, kw_only=True):
-    """One check of one statement, over all seeds: what it said, and of its planted faults those that it refuted.
+    """One check of one statement over all seeds: its verdicts, and how many of its planted faults it refuted.
 
-    ``budget``: what it was run with. ``pinned``: our verdict on the statement. ``planted``: runs with a fault of the
-    declared size, ``seen`` of which refuted it; each should be refuted with the chance ``power``, and is with at least
-    ``power_at_least``, as 95 of 100 such limits say. ``wrong``: more was refuted, or fewer faults were, than the stated
-    rates explain.
+    ``budget``: the budget of the runs. ``pinned``: the recorded verdict on the statement. ``planted``: number of runs
+    with a fault of the declared size; ``seen``: how many of them refuted the fault. The check declares the ``power`` to
+    refute it. ``power_at_least``: lower 95% confidence limit of the power. ``wrong``: there are more refutations of the
+    statement, or fewer of the faults, than the declared rates explain.
     """
 
     check: str
@@ -153,17 +153,17 @@ class CheckRates(Record, frozen=True, kw_only=True):
 
     @property
     def false_reds(self) -> int:
-        """How often a statement was refuted that we do not call refuted."""
+        """Number of refutations of a statement whose recorded verdict is not "refuted"."""
         return count_false_reds(self.pinned, self.says)
 
 
 def count_false_reds(pinned: Status, statuses: list[Status]) -> int:
-    """Refutations of a statement that we do not call refuted."""
+    """Return the number of refutations of a statement whose recorded verdict is not "refuted"."""
     return 0 if pinned == "refuted" else statuses.count("refuted")
 
 
 class RatesRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/rates.json``. ``budget``: the largest one that a check had."""
+    """A complete run, ``data/rates.json``. ``budget``: the largest budget of a check."""
 
     schema: Literal[1] = 1
     kind: Literal["dpverify rates"] = "dpverify rates"
@@ -173,36 +173,36 @@ class RatesRun(Record, frozen=True, kw_only=True):
 
     @property
     def wrong(self) -> list[CheckRates]:
-        """Checks with other rates than they state."""
+        """Checks whose rates differ from the declared rates."""
         return [rates for rates in self.checks if rates.wrong]
 
 
 class Trial(Record, frozen=True, kw_only=True):
-    """One search with one seed: the points it looked at, and the simplest counterexample, if it found one."""
+    """One search with one seed: the number of points, and the simplest counterexample, if it found any."""
 
     seed: int
     points: int
     found: dict[str, str] = {}
-    bits: int = 0  # that it takes to write the counterexample down
+    bits: int = 0  # length of the counterexample in bits
 
 
 class Hunted(Record, frozen=True, kw_only=True):
-    """One inequality, and what the searches of each budget saw."""
+    """One inequality, and the results of the searches with each budget."""
 
     name: str
-    kind: str  # "" where it is true
+    kind: str  # "" for a true inequality
     says: str
     requires: list[str]
-    bits: int  # of the counterexample that came with it; 0 where it is true
+    bits: int  # length of the known counterexample; 0 for a true inequality
     trials: dict[str, list[Trial]]  # by budget
 
     def found(self, budget: str) -> list[Trial]:
-        """The trials that found a counterexample."""
+        """Return the trials that found a counterexample."""
         return [trial for trial in self.trials[budget] if trial.found]
 
 
 class SearchRun(Record, frozen=True, kw_only=True):
-    """A whole run, ``data/search.json``. ``seconds``: what a search may cost, by budget."""
+    """A complete run, ``data/search.json``. ``seconds``: time for one search, by budget."""
 
     schema: Literal[1] = 1
     kind: Literal["dpverify search"] = "dpverify search"
@@ -212,10 +212,10 @@ class SearchRun(Record, frozen=True, kw_only=True):
 
     @property
     def false(self) -> list[Hunted]:
-        """Those that are false."""
+        """The false inequalities."""
         return [hunted for hunted in self.inequalities if hunted.kind]
 
     @property
     def wrong(self) -> list[Hunted]:
-        """True ones that were refuted."""
+        """True inequalities that were refuted."""
         return [hunted for hunted in self.inequalities if not hunted.kind and any(map(hunted.found, hunted.trials))]

@@ -1,4 +1,7 @@
-"""The selftest: a copy of the checkout that is green, then each fault in a copy of that copy; resumable."""
+"""The selftest: all checks must pass in a copy of the checkout; then each fault is planted in a copy of that copy.
+
+An interrupted run can be resumed.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +37,13 @@ COPIED = (
         "action.yml",
         "CITATION.cff",
     ),
-)  # what tests read
-BASELINE = 3600.0  # seconds in which all that must notice a fault has to pass without one
-OURS = re.compile(rb'\["[0-9a-f]{64}",\{')  # how an outcome that is remembered begins
+)  # files that tests read
+BASELINE = 3600.0  # seconds within which all claims and tests must pass on the code without a fault
+OURS = re.compile(rb'\["[0-9a-f]{64}",\{')  # beginning of a stored outcome
 
 
 class NotGreen(Exception):  # noqa: N818 it is what was found
-    """What must notice faults is red, or does not run, without any fault."""
+    """Claims or tests that must notice faults fail, or do not run, on the code without a fault."""
 
     def __init__(self, red: Sequence[Sighting]) -> None:
         self.red = {sighting.check for sighting in red}
@@ -48,11 +51,11 @@ class NotGreen(Exception):  # noqa: N818 it is what was found
 
 
 class StateError(ValueError):
-    """The file of what was decided is damaged, or another kind of file; the message says where."""
+    """The file of stored outcomes is damaged, or is another kind of file; the message says where."""
 
 
 def code_digest(root: Path) -> str:
-    """Digest what a copy holds, but for catalogue, files of tests and reports, with the versions of what runs it."""
+    """Return a digest of library versions and of all copied files, except the catalogue, test modules and reports."""
     digest = hashlib.sha256(repr(sorted(versions().items())).encode())
     for name in (name for name in COPIED if name != "reports"):
         paths = [root / name] if (root / name).is_file() else sorted((root / name).rglob("*"))
@@ -73,16 +76,16 @@ def _unwanted(path: Path) -> bool:
 
 
 def fault_key(fault: Fault, root: Path, code: str) -> str:
-    """What an outcome is remembered by: the fault, the code that it was planted in, the tests that must notice it."""
+    """Return the key of an outcome: a digest of the fault, the code, and the tests that must notice the fault."""
     files = sorted({root / test.partition("::")[0] for test in fault.tests})
     parts = [code, *(_digest(path) for path in files if path.is_file())]
     return hashlib.sha256(msgspec.json.encode(fault) + "".join(parts).encode()).hexdigest()
 
 
 def remembered(state: Path) -> dict[str, FaultOutcome]:
-    """Outcomes of earlier runs by their keys; a line that ends too early, as one does that was being written, is none.
+    """Return the outcomes of earlier runs by their keys; lines that an interrupted run left incomplete are ignored.
 
-    A :class:`StateError` where the file is damaged or none of ours: nothing must be written to it then.
+    Raises a :class:`StateError` if the file is damaged or has another format. The caller must not write to it then.
     """
     outcomes: dict[str, FaultOutcome] = {}
     try:
@@ -93,7 +96,7 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
         try:
             key, outcome = msgspec.json.decode(line, type=tuple[str, FaultOutcome])
         except msgspec.ValidationError as error:
-            if OURS.match(line):  # by another version
+            if OURS.match(line):  # written by another version
                 continue
             raise StateError(f"entry {number} is no outcome of a selftest: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -105,7 +108,7 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
 
 
 def remember(state: Path, key: str, outcome: FaultOutcome) -> None:
-    """Write down an outcome, on a line of its own also after one that ended too early."""
+    """Append an outcome as a new line; the leading line break separates it from an incomplete line."""
     with state.open("ab") as file:
         file.write(b"\n" + msgspec.json.encode((key, outcome)) + b"\n")
 
@@ -119,10 +122,10 @@ def selftest(
     limit: float = 300.0,
     report: ReportProgress | None = None,
 ) -> Selftest:
-    """Plant each fault in turn; what ``state`` holds already is not run again.
+    """Plant each fault, and return all outcomes; outcomes in the file ``state`` are reused.
 
-    ``limit``: seconds for one fault. :class:`NotGreen` where the code is red without any. After Ctrl-C, which is raised
-    again, the state holds what was decided.
+    ``limit``: seconds for one fault. Raises :class:`NotGreen` if a claim or test fails without a fault. Ctrl-C is
+    raised again, and ``state`` then has the outcomes so far.
     """
     tell = report or (lambda done, total, label: None)
     code = code_digest(root)
@@ -171,7 +174,7 @@ def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: f
 
 @contextmanager
 def work_folder(prefix: str) -> Iterator[Path]:
-    """Make a folder for copies, and delete it in the end, whatever is pressed meanwhile."""
+    """Make a folder for copies, and delete it at the end, even if Ctrl-C is pressed."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield folder
@@ -181,7 +184,7 @@ def work_folder(prefix: str) -> Iterator[Path]:
 
 
 def end_work(children: Children, pool: ThreadPoolExecutor) -> None:
-    """End all processes, and wait for the threads that look after them, whatever is pressed meanwhile."""
+    """End all processes, and wait for the threads that control them, even if Ctrl-C is pressed."""
     with interrupts_ignored():
         children.end()
         pool.shutdown(cancel_futures=True)
@@ -190,16 +193,16 @@ def end_work(children: Children, pool: ThreadPoolExecutor) -> None:
 def look_at_green(
     pool: ThreadPoolExecutor, children: Children, green: Path, checks: Sequence[str], jobs: int
 ) -> list[Sighting]:
-    """Ask what must notice faults before there is one, in as many processes as there are jobs."""
+    """Run claims and tests on the code without a fault, in as many processes as there are jobs."""
     parts = [part for k in range(jobs) if (part := checks[k::jobs])]
     looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
     return [sighting for future in looks for sighting in future.result()]
 
 
 def copy(root: Path, to: Path) -> None:
-    """Copy what is looked at of a checkout, with what was compiled of it: that is found by what it was compiled from.
+    """Copy the relevant files of a checkout, including compiled kernels, whose names depend on their sources only.
 
-    Not what pytest compiled: its tests would say that they lie in the checkout, and cache their kernels there.
+    Test modules compiled by pytest are not copied. They contain paths of the checkout, and would cache kernels there.
     """
     to.mkdir()
     for name in COPIED:
@@ -212,22 +215,22 @@ def copy(root: Path, to: Path) -> None:
 
 
 def _copy_file(source: str, to: str) -> None:
-    with suppress(FileNotFoundError):  # something compiles in the checkout: what it writes has another name first
+    with suppress(FileNotFoundError):  # a temporary file of a process that compiles in the checkout
         shutil.copy2(source, to)
 
 
 @contextmanager
 def plant(green: Path, folder: Path, fault: Fault, changed: str) -> Iterator[None]:
-    """Make a copy of the green copy in which one file is changed; it goes in the end.
+    """Make a copy of the passing copy with one changed file, and delete it at the end.
 
-    Files are linked, not copied, compiled kernels too, which it finds as one who works on does: what is compiled or
-    written in the copy is moved into place and changes no other's.
+    Files are hard-linked, not copied, including compiled kernels. Files that are written in the copy are written under
+    another name and then renamed, so they do not change the originals.
     """
     shutil.copytree(green, folder, copy_function=os.link)
     try:
         (folder / fault.path).unlink()
         for compiled in (folder / fault.path).parent.glob(f"__pycache__/{fault.path.stem}.*.pyc"):
-            compiled.unlink()  # it would pass for that of the changed file where both have one size and second
+            compiled.unlink()  # Python would use it if both sources have the same size and second
         (folder / fault.path).write_text(changed, "utf-8")
         yield
     finally:
@@ -235,7 +238,7 @@ def plant(green: Path, folder: Path, fault: Fault, changed: str) -> Iterator[Non
 
 
 def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: float) -> FaultOutcome:
-    """Plant one fault, and ask those that must notice it."""
+    """Plant one fault, and run the claims and tests that must notice it."""
     begin = time.monotonic()
     outcome = FaultOutcome(id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, size=fault.size)
     try:
@@ -248,7 +251,7 @@ def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: flo
 
 
 def modules(root: Path) -> list[str]:
-    """Modules of the package that hold a function or a class; those that only import or name things are none."""
+    """Return the modules of the package that define a function or a class."""
     paths = sorted((root / "dpverify").rglob("*.py"))
     defining = [path for path in paths if any(word in path.read_text("utf-8") for word in ("def ", "class "))]
     return [".".join(path.relative_to(root).with_suffix("").parts) for path in defining]

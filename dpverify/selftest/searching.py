@@ -1,4 +1,4 @@
-"""The search for counterexamples, judged on planted inequalities: ``specs/faults/search/inequalities.toml``."""
+"""Test of the search for counterexamples on planted inequalities, ``specs/faults/search/inequalities.toml``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SEEDS = {"smoke": 3, "standard": 2}
 
 
 class PlantedInequality(Record, frozen=True, kw_only=True):
-    """``says`` wherever ``requires`` holds; a false one has its kind, and a point at which it is false."""
+    """The inequality ``says`` under the conditions ``requires``; a false one has a kind and a counterexample ``at``."""
 
     name: str
     says: str
@@ -36,12 +36,12 @@ class PlantedInequality(Record, frozen=True, kw_only=True):
 
     @property
     def bits(self) -> int:
-        """Length of the counterexample that came with it."""
+        """Length of the known counterexample."""
         return sum(complexity(Fraction(value)) for value in self.at.values())
 
 
 class PlantedInequalities(Record, frozen=True, kw_only=True):
-    """The file: kinds with what they mean, domains of the letters, and both sorts of inequalities."""
+    """Contents of the file: kinds with titles, domains of the symbols, and the false and the true inequalities."""
 
     kinds: dict[str, str]
     domains: dict[str, str]
@@ -49,7 +49,7 @@ class PlantedInequalities(Record, frozen=True, kw_only=True):
     true: list[PlantedInequality]
 
     def named(self, glob: str) -> PlantedInequalities:
-        """Only those whose names match."""
+        """Return only the inequalities whose names match."""
         false, true = (
             [inequality for inequality in inequalities if fnmatchcase(inequality.name, glob)]
             for inequalities in (self.false, self.true)
@@ -57,7 +57,7 @@ class PlantedInequalities(Record, frozen=True, kw_only=True):
         return PlantedInequalities(kinds=self.kinds, domains=self.domains, false=false, true=true)
 
     def statement(self, inequality: PlantedInequality) -> Statement:
-        """The inequality as the ledger would have it."""
+        """Return the inequality as a statement of the ledger."""
         formula = parse_relation(inequality.says)
         requires = tuple(map(parse_relation, inequality.requires))
         (relation,), (lhs, rhs) = formula.ops, formula.operands
@@ -95,12 +95,12 @@ def _domain(text: str) -> Domain:
 
 
 def read_inequalities(root: Path) -> PlantedInequalities:
-    """Read the file of a checkout."""
+    """Return the planted inequalities of a checkout."""
     return msgspec.toml.decode((root / FILE).read_bytes(), type=PlantedInequalities)
 
 
 def hunt(statement: Statement, budget: str, seconds: float, seed: int) -> Trial:
-    """Search once, as the check of a claim does."""
+    """Return the result of one search, run as the check of a claim runs it."""
     context = Context(statement, BUDGETS[budget], seed, CHECK.name, share=seconds)
     result = CHECK.run_block(context, 0)
     parameters = {name: _shown(number) for name, number in _smallest(result).items()}
@@ -115,7 +115,7 @@ def _smallest(result: CheckResult) -> Mapping[str, Number]:
 
 
 def _shown(number: Number) -> str:
-    """Write a number of a point, which is exact."""
+    """Return a coordinate of a point as text."""
     return number.exact or repr(number.float)
 
 
@@ -129,7 +129,7 @@ def judge_search(
     among: Sequence[str] = (),
     report: Callable[[int, int, str], None] = lambda *_: None,
 ) -> SearchRun:
-    """Search for counterexamples to all inequalities, or to those that are named, with so many seeds in each budget."""
+    """Return the results of searches on all or some inequalities; ``seeds`` has the number of seeds for each budget."""
     shares = {budget: index().search_seconds[budget] for budget in seeds}
     chosen = [inequality for inequality in (*planted.false, *planted.true) if not among or inequality.name in among]
     hunted: list[Hunted] = []

@@ -1,6 +1,6 @@
 """Training on real data: private optimizers of three papers on nonconvex-regularized logistic regression.
 
-Each name loads its module on first use, so that a party starts without loading accounting and reports.
+Names load their modules on first use, so that a party starts without loading accounting and reports.
 """
 
 from __future__ import annotations

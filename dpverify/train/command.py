@@ -1,4 +1,4 @@
-"""``dpverify train`` without the command line: plain arguments in, words and files out, an exit code back."""
+"""``dpverify train`` without the command line: functions that take plain arguments and return an exit code."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from dpverify.train.records import NOT_CERTIFIED, PartyResult, Point, Request, T
 from dpverify.train.run import train
 
 HOST = re.compile(r"[!-~]{1,255}")
-PORT = re.compile(r"[0-9]{1,5}")  # ASCII digits only, and few enough for int()
+PORT = re.compile(r"[0-9]{1,5}")  # ASCII digits only, and short enough for int()
 
 
 def run_train(
     algorithm: str | None = None, *, json: str | None = None, figure: Path | None = None, **arguments: Any
 ) -> int:
-    """Train as ``Request(algorithm, **arguments)`` says, show the progress, and return the exit code.
+    """Train as requested by ``Request(algorithm, **arguments)``, show the progress, and return the exit code.
 
-    Writes JSON (``-``: to stdout) and an SVG figure.
+    The results are written as JSON (``-`` for stdout) and as an SVG figure.
     """
 
     def work() -> bool:
@@ -57,7 +57,7 @@ def run_train(
 def run_party_command(
     request: Request, *, index: int, peers: str, json: str | None, timeout: float, patience: float
 ) -> int:
-    """Run one party of the computation, write the public results (``-``: to stdout), and return the exit code.
+    """Run one party of the computation, write the public results (``-`` for stdout), and return the exit code.
 
     If the party's file is unusable, print the reason here, and tell the other parties so that they do not wait.
     """
@@ -98,7 +98,7 @@ def run_party_command(
 
 
 def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset:
-    """Read the requested data, and show the progress."""
+    """Return the requested data set; show the progress of reading."""
     data = request.data
 
     def report(done: int, total: int) -> None:
@@ -109,7 +109,7 @@ def load(request: Request, progress: Callable[[int, int, str], None]) -> Dataset
 
 
 def read_peers(text: str) -> list[tuple[str, int]]:
-    """Read the distinct addresses of all parties: ``host:port``, separated by commas."""
+    """Return the addresses of all parties from ``host:port`` items separated by commas; they must be distinct."""
     addresses = []
     for part in text.split(","):
         host, _, port = part.strip().rpartition(":")

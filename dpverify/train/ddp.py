@@ -1,10 +1,11 @@
-"""DDP-SRM of wang2019 in ``train``: all parties on this machine, how their sums are opened, and the guarantee.
+"""DDP-SRM of wang2019 with all parties on this machine: processes, scales of the opened sums, and the guarantee.
 
-There is one process per party, with only its rows, connected over loopback. ``main`` is one such process: its rows and
-settings come on stdin, the public iterates go to stdout, a line each.
+Each party is a process that has only its own rows; the processes are connected over loopback. ``main`` is the program
+of a party: it reads its rows and settings from stdin, and writes each public iterate to stdout as a line.
 
-sigma is the noise's deviation over the sensitivity of the rounded sum. A batch has as many examples of each party, and
-those of one party are drawn at its rate b_j/n_j whatever the others draw, so that the largest rate is that of all.
+sigma is the standard deviation of the noise over the sensitivity of the rounded sum. A batch has equally many examples
+of each party. Party j draws its examples at the rate b_j/n_j, independently of the other parties, so the accountant
+uses the largest of these rates.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from dpverify.privacy import binomial_noise, ratio_noise
 from dpverify.privacy.subsampling import without_replacement_rdp
 from dpverify.problems.sparse.rows import CsrRows, Rows
 
-BATCH_STREAM = 7  # stream of the seed for batches; party j has (seed, 7, j)
+BATCH_STREAM = 7  # stream of the seed for batches; party j uses (seed, 7, j)
 CHILD = "from dpverify.train.ddp import main; raise SystemExit(main())"
 
 
@@ -50,9 +51,10 @@ def run_parties(
     x: Rows, y: Vector, settings: DdpSettings, stops: Sequence[int], follow: Callable[[int, Vector], None],
     timeout: float = 30.0,
 ) -> None:  # fmt: skip
-    """Run all parties on scaled rows; ``follow(t, w)`` sees the iterate of each stop, the same from all of them.
+    """Run all parties on scaled rows, and call ``follow(t, w)`` with the iterate at each stop.
 
-    Raises PartyError if the run ended early. All processes have ended when this function returns.
+    Raises PartyError if the run ended early or the parties' iterates differ. All processes have ended when this
+    function returns.
     """
     m = check.whole(1, parties=settings.parties)
     with PartyProcesses(m, CHILD, timeout) as processes:
@@ -70,7 +72,7 @@ def run_parties(
 
 
 def follow_lines(lines: Iterator[Sequence[bytes]], stops: Sequence[int], follow: Callable[[int, Vector], None]) -> None:
-    """Pass on the iterate of each stop, which must be the same from all parties, and wait until all have ended."""
+    """Call ``follow`` with the iterate at each stop, which must be the same for all parties; wait until all end."""
     for t in stops:
         written = next(lines, None)
         if written is None:
@@ -86,12 +88,12 @@ SPARSE = ("starts", "columns", "values")
 
 
 def _packed(x: Rows) -> dict[str, Any]:
-    """Name the arrays of a party's rows."""
+    """Return the arrays of a party's rows by name."""
     return {name: getattr(x, name) for name in SPARSE} if isinstance(x, CsrRows) else {"x": x}
 
 
 def main() -> int:
-    """Run one party."""
+    """Run one party and return its exit code."""
     from dpverify.train.party import run_party
     from dpverify.train.records import Request
 
@@ -130,7 +132,7 @@ RESERVED: Final = 0.01
 
 
 def scales_of(s: DdpSettings, dimension: int) -> tuple[Scale, Scale]:
-    """Return how the first sum and the later sums are opened."""
+    """Return the scale of the first sum and the scale of the later sums."""
     first, later = (
         choose_scale(s.noise, move, s.sigma, s.parties, dimension, s.fraction_bits) for move in sum_moves(s)
     )
@@ -138,7 +140,7 @@ def scales_of(s: DdpSettings, dimension: int) -> tuple[Scale, Scale]:
 
 
 def check_batch(s: DdpSettings, sizes: Sequence[int]) -> None:
-    """Refuse a batch size of which the parties cannot draw equal parts."""
+    """Raise an ArgumentError if the parties cannot draw equal parts of a batch."""
     m = len(sizes)
     if s.batch % m or s.batch // m > min(sizes):
         rule = f"must be a multiple of the {m} parties, at most {m} times {min(sizes)}, the fewest examples of one"
@@ -146,18 +148,19 @@ def check_batch(s: DdpSettings, sizes: Sequence[int]) -> None:
 
 
 def even_split(examples: int, parties: int) -> list[int]:
-    """Return the number of examples of each party if one user splits a data set among them."""
+    """Return the number of examples of each party when a data set is split among them."""
     parts = (rows_of(examples, parties, j) for j in range(parties))
     return [part.stop - part.start for part in parts]
 
 
 def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
-    """Bound how far rounding alone moves the last iterate from that of one process on the union with the same batches.
+    """Bound the distance between the last iterate and that of an unrounded run on the union, with the same batches.
 
-    Every opened mean is within r = sqrt(d) (m/2) unit/b of the exact one. Line 5 moves theta by 1/(2L) times the
-    projection of v_p onto a ball, and clipping is a projection: neither widens a distance. With e_t that of the
-    estimates and D_t that of the iterates times L, D_(t+1) <= D_t + e_t/2 and e_(t+1) <= (1 - gamma) e_t + D_(t+1)
-    + (1 - gamma) D_t + r, from D_0 = 0 and e_0 = r. The bound leaves out the rounding of floats, which is far smaller.
+    Every opened mean is within r = sqrt(d) (m/2) unit/b of the exact mean. Line 5 moves theta by 1/(2L) times the
+    projection of v_p onto a ball, and clipping is a projection; projections do not increase distances. Let e_t be the
+    distance between the estimates, and D_t be L times the distance between the iterates. Then D_(t+1) <= D_t + e_t/2
+    and e_(t+1) <= (1 - gamma) e_t + D_(t+1) + (1 - gamma) D_t + r, with D_0 = 0 and e_0 = r. The bound ignores the
+    rounding of floats, which is far smaller.
     """
     rounded = [math.sqrt(dimension) * s.parties / 2 * scale.unit / s.batch for scale in scales_of(s, dimension)]
     iterates, estimates = 0.0, rounded[0]
@@ -169,7 +172,7 @@ def rounding_bound(s: DdpSettings, dimension: int, smoothness: float) -> float:
 
 
 def ddp_epsilon(s: DdpSettings, sizes: Sequence[int], dimension: int, delta: float) -> float:
-    """Bound epsilon of the whole run, for replacing one example and against any floor((m-1)/2) parties together."""
+    """Bound epsilon of the whole run, for replacing one example and against any floor((m-1)/2) colluding parties."""
     rate = s.batch / len(sizes) / min(sizes)
     if s.noise == "shares":
         return sampled_epsilon(rate, s.sigma, s.steps, delta)
@@ -182,9 +185,10 @@ def ddp_epsilon(s: DdpSettings, sizes: Sequence[int], dimension: int, delta: flo
 def with_inside_sigma(
     s: DdpSettings, noise: Inside, sizes: Sequence[int], dimension: int, epsilon: float, delta: float
 ) -> DdpSettings:
-    """Choose the least sigma of noise made inside, to six digits, for which ``ddp_epsilon`` certifies an epsilon.
+    """Return the settings with the smallest sigma, to six digits, for which ``ddp_epsilon`` certifies ``epsilon``.
 
-    The search halves the largest sigma of the fixed point, since accounting is slowest for small noise.
+    This is for noise that is made inside the computation. The search begins at the largest sigma that the fixed-point
+    numbers allow and halves it, because accounting is slowest for small noise.
     """
 
     def certified(sigma: float) -> bool:
@@ -207,7 +211,7 @@ def with_inside_sigma(
 
 
 def _renyi_epsilon(bounds: Sequence[float], rate: float, steps: int, delta: float) -> float:
-    """Return the least epsilon from bounds of orders 2, 3, ... for one release, or infinity if no order gives one."""
+    """Return the smallest epsilon from Renyi bounds of orders 2, 3, ... on one release, or infinity."""
     from dpverify.privacy.conversions import improved_epsilon  # loads scipy
 
     epsilons = [math.inf]

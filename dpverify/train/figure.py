@@ -25,7 +25,7 @@ GREEK = {"sigma": "σ", "alpha": "α", "eta": "η", "gamma": "γ", "zeta": "ζ",
 
 
 def draw(result: TrainResult) -> Figure:
-    """Draw loss and gradient norm over the same steps, one above the other."""
+    """Draw loss and gradient norm over the same steps, in two panels."""
     steps = [point.step for point in result.path]
     figure = Figure(figsize=(style.WIDTH, HEIGHT))
     panel = (HEIGHT - TOP - BOTTOM - GAP) / 2
@@ -65,5 +65,5 @@ def subtitle(result: TrainResult) -> str:
 
 
 def svg(result: TrainResult) -> bytes:
-    """Draw the run as SVG, the same bytes for the same numbers."""
+    """Return the figure of a run as SVG. The same numbers give the same bytes."""
     return style.to_svg(lambda: draw(result), f"{result.algorithm} on {result.data.name}: loss and gradient norm")

@@ -1,4 +1,4 @@
-"""One party of DDP-SRM (Algorithm 2 of wang2019): its own rows, and secure sums with the others."""
+"""One party of DDP-SRM (Algorithm 2 of wang2019), which has its own rows and computes secure sums with the others."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def run_party(
 ) -> tuple[DdpSrm, DdpSettings, list[int]]:  # fmt: skip
     """Run one party to the end. Return its run, the settings, and the number of examples of each party.
 
-    ``x`` (n_j, d): scaled rows of this party alone, with labels ``y``, places in ``classes``, which all must have in
-    common. ``batch_seed``: what draws its batches; None: the system's randomness. ``follow(t, w)`` sees the public
-    iterate at each of ``stops(T)``.
+    ``x`` (n_j, d): scaled rows of this party only. ``y``: their labels, indices into ``classes``, which must be the
+    same for all parties. ``batch_seed``: seed of its batches; None uses the system's randomness. ``follow(t, w)`` is
+    called with the public iterate at each of ``stops(T)``.
     """
     numbers = x.values if isinstance(x, CsrRows) else x
     usable = np.isfinite(numbers).all() and np.isin(y, (0.0, 1.0)).all()
@@ -83,7 +83,7 @@ def _connect(
 
 
 def compare_parties(facts: Sequence[dict[str, Any]]) -> None:
-    """Refuse the first party whose rows are unusable or differ in kind from those of party 0, at every party alike."""
+    """Raise a PartyError if rows are unusable or differ in width or labels; every party raises the same error."""
     for j, party in enumerate(facts):
         if party.get("fault"):
             raise PartyError(f"party {j} {party['fault']}")
@@ -99,7 +99,7 @@ def set_up(
     session: Session, sizes: Sequence[int], x: Rows, y: Vector, s: DdpSettings, batch_seed: int | Sequence[int],
     drawn: random.Random | None = None,
 ) -> DdpSrm:  # fmt: skip
-    """Return this party's run before its first step. ``drawn``: the source of its noise, by default the system's."""
+    """Return this party's run before its first step. Its noise comes from ``drawn``, by default the system's."""
     m = session.parties
     check_batch(s, sizes)
     problem, penalized = (regression_problem(x, y, lam=lam, radius=1.0) for lam in (0.0, s.lam))
@@ -120,10 +120,10 @@ def set_up(
 
 
 class SecureGradient:
-    """The opened estimate of all parties, from one party's sums. The regularizer is public and is added at the end.
+    """Gradient estimates over the batches of all parties. The regularizer is public and is added after the sum.
 
-    ``oracle`` gives means over this party's examples, without the regularizer, whose weight is ``lam``. ``total`` adds
-    the sums of all parties, over ``batches``, b_0 and b.
+    ``oracle`` computes means over this party's examples, without the regularizer, whose weight is ``lam``. ``total``
+    adds the sums of all parties. ``batches`` has the sizes b_0 and b of the batches of all parties together.
     """
 
     def __init__(self, oracle: BatchOracle, total: SecureSum, batches: tuple[int, int], lam: float) -> None:
@@ -133,12 +133,12 @@ class SecureGradient:
         self._lam = lam
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean over all parties' first batches of gradients at ``w``, and its noise, into ``out``."""
+        """Write the noisy mean of gradients at ``w`` over the first batches of all parties to ``out``."""
         self._own(w, batch, out)
         add_penalty(self._total(out * len(batch), True), self._sizes[0], w, self._lam, out)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)), and its noise."""
+        """Write the noisy mean of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         self._own.change(new, old, batch, gamma, out)
         add_penalty(self._total(out * len(batch), False), self._sizes[1], new, self._lam, out)
         if self._lam > 0.0 and gamma < 1.0:

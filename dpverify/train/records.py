@@ -1,4 +1,4 @@
-"""What a user requests of a training run, checked; what a run returns; and the guarantee that its noise gives."""
+"""The request for a training run, its result, and the guarantee of its noise."""
 
 from __future__ import annotations
 
@@ -23,25 +23,27 @@ class Request:
     Parameters
     ----------
     algorithm : str or Algorithm or None
-        One of ``ALGORITHMS``, by default the first one, or an algorithm of your own.
-    data, n : Path or None, int or None
-        LIBSVM or CSV file, or of scikit-learn ``iris``, ``wine``, ``digits`` or, if None, ``breast_cancer``; so many of
-        its examples, drawn with the seed, or all. More than two classes: softmax regression.
+        One of ``ALGORITHMS``, by default the first one, or an object of your own.
+    data : Path or None
+        LIBSVM or CSV file, or ``iris``, ``wine`` or ``digits`` of scikit-learn; None is ``breast_cancer``. Data with
+        more than two classes use softmax regression.
+    n : int or None
+        Number of examples to draw from the data with the seed; None uses all examples.
     epsilon, delta : float or None
-        The privacy that is requested; sigma is then the smallest that is certified. delta with sigma: the epsilon that
-        it buys.
+        Requested privacy, for which the smallest certified sigma is chosen. If sigma and delta are given instead, the
+        result has the epsilon of this sigma.
     standardise : bool or None
-        Columns get mean 0 and deviation 1; None: in the bundled data only.
+        Whether to give columns mean 0 and deviation 1; None does so for the bundled data only.
     points : int or None
-        How many times loss and gradient norm are measured after the start; None: up to 100, as far as they take at
-        most about a fifth of the time.
+        Number of measurements of loss and gradient norm after the start. None: up to 100, as long as they take at most
+        about a fifth of the time.
     **settings
-        Settings of the algorithm, and ``epochs`` in place of ``steps``; what is left out, or None, has its default.
+        Settings of the algorithm; ``epochs`` may replace ``steps``. A setting that is missing or None has its default.
 
     Raises
     ------
     ArgumentError
-        If an argument is out of its domain, or two exclude each other, or the algorithm has no such setting.
+        If an argument is out of its domain, two arguments exclude each other, or the algorithm has no such setting.
 
     Examples
     --------
@@ -95,13 +97,13 @@ class Request:
         return Request(**{**arguments, **self.settings, **changes})
 
     def settle(self, n_examples: int) -> Settings:
-        """Return the settings of a run on so many examples."""
+        """Return the settings of a run on this many examples."""
         settings: Settings = self.algorithm.complete(self.settings, n_examples)
         return settings
 
 
 def _named(name: str | None) -> Algorithm[Any]:
-    """Return an algorithm by name. A request that has the object already does not load the registry."""
+    """Return an algorithm by name. The registry is loaded only here, so that requests with an object do not load it."""
     from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
 
     return algorithm_named(next(iter(ALGORITHMS)) if name is None else name)
@@ -111,7 +113,7 @@ NOT_CERTIFIED = "not certified"
 
 
 class DataInfo(Record, frozen=True, kw_only=True):
-    """The data set: its name, its size (n examples, d weights), its classes, and what was done to its columns."""
+    """The data set: its name, size (n examples, d weights) and classes, and whether its columns were standardised."""
 
     name: str
     n: int
@@ -121,12 +123,12 @@ class DataInfo(Record, frozen=True, kw_only=True):
 
     @property
     def called(self) -> str:
-        """The classes in a sentence."""
+        """The classes as an enumeration."""
         return f"{', '.join(self.classes[:-1])} and {self.classes[-1]}"
 
 
 class Point(Record, frozen=True, kw_only=True):
-    """The run after ``step`` steps: loss F(w) and norm of its gradient, computed from the data without noise."""
+    """Loss F(w) and norm of its gradient after ``step`` steps, computed from the data without noise."""
 
     step: int
     loss: float
@@ -134,22 +136,22 @@ class Point(Record, frozen=True, kw_only=True):
 
 
 class TrainResult(Record, frozen=True, kw_only=True):
-    """A training run, whole or interrupted."""
+    """Result of a training run, complete or interrupted."""
 
     schema: Literal[2] = 2  # 2: only the settings of the algorithm
     algorithm: str
-    privacy: str = NOT_CERTIFIED  # what is certified for replacing one example, or why nothing is
+    privacy: str = NOT_CERTIFIED  # the guarantee for replacing one example, or why there is none
     epsilon: float | None = None
     delta: float | None = None
     data: DataInfo
     settings: Settings
     constants: NoiseConstants
     path: list[Point]  # from step 0 to the last step done
-    # over the path but its last point: that of one of w_1, .., w_T drawn at random, of which Theorems 6 and 9 speak
+    # mean over the path without its last point, for an iterate drawn from w_1, .., w_T as in Theorems 6 and 9
     mean_gradient_norm: float
     w: list[float]  # the last iterate
-    interrupted: bool  # before its last step
-    seconds: float  # of the steps and the measurements
+    interrupted: bool  # whether it ended before its last step
+    seconds: float  # time of the steps and the measurements
     notes: list[str] = []  # remarks for the user of the result
 
 
@@ -160,11 +162,11 @@ class PartyResult(Record, frozen=True, kw_only=True):
     privacy: str
     settings: Settings
     w: list[float]  # the last iterate
-    output: list[float]  # one of the others, drawn with the seed
+    output: list[float]  # an earlier iterate, drawn with the seed
 
 
 def mean_gradient_norm(path: Sequence[Point]) -> float:
-    """Return the mean norm over the measured points of w_1, .., w_T, or at w_{T+1} if it is the only one."""
+    """Return the mean gradient norm over the measured points among w_1, .., w_T, or at w_{T+1} if there is no other."""
     counted = path[:-1] or path
     return math.fsum(point.gradient_norm for point in counted) / len(counted)
 
@@ -173,13 +175,13 @@ def mean_gradient_norm(path: Sequence[Point]) -> float:
 class Guarantee:
     """A guarantee, or the reason why there is none."""
 
-    words: str  # what is certified, or ``not certified`` and why
+    words: str  # the guarantee, or ``not certified`` and the reason
     epsilon: float | None = None  # the guarantee, if there is one
     delta: float | None = None
 
 
 def account(request: Request, settings: Settings, dataset: Dataset, problem: Regression) -> tuple[Settings, Guarantee]:
-    """Choose sigma if a privacy budget is requested, and return the guarantee of the accountant's upper bound."""
+    """Return the settings, with sigma chosen if epsilon is requested, and the guarantee of the accountant."""
     algorithm = request.algorithm
     delta = request.delta
     if delta is None:
@@ -196,7 +198,7 @@ def account(request: Request, settings: Settings, dataset: Dataset, problem: Reg
 
 
 def guarantee(epsilon: float, delta: float, dataset: Dataset, how: str) -> Guarantee:
-    """Return the guarantee, and ``how`` it is known. Nothing is certified if the columns were standardised."""
+    """Return the guarantee; ``how`` says how it was obtained. Nothing is certified if the columns were standardised."""
     numbers = f"epsilon = {epsilon:.6g}, delta = {delta:.6g}"
     if dataset.standardised:
         return Guarantee(f"{NOT_CERTIFIED}: {numbers} would hold had the columns not been standardised")

@@ -1,4 +1,4 @@
-"""The run itself: load, scale, train, measure."""
+"""A training run: load, scale, train, measure."""
 
 from __future__ import annotations
 
@@ -20,50 +20,50 @@ from dpverify.problems.sparse.rows import CsrRows, Rows
 from dpverify.train.records import DataInfo, Point, Request, TrainResult, account, mean_gradient_norm
 
 MOST_POINTS = 100  # default number of measurements of loss and gradient norm after the start
-EVALUATIONS_PER_POINT = 2  # passes of training per pass of measuring, which then costs at most a fifth
-UNNOTICED = 2_000_000  # entries of the data that are measured within milliseconds, which any run may spend
+EVALUATIONS_PER_POINT = 2  # training passes per measuring pass; measuring then takes at most a fifth
+UNNOTICED = 2_000_000  # entries of the data that any run may measure; this takes milliseconds
 
-# Of sparse rows an example costs as much as 12 entries besides its own, and a coordinate of the iterate with its noise
-# as much as 4, without as much as 2. In measuring, where all rows come from far away, that takes up to 4 times as long.
+# Costs on sparse rows, in entries: an example costs 12 besides its own entries. A coordinate of the iterate costs 4
+# with noise and 2 without. Measuring reads all rows from memory, which takes up to 4 times as long.
 ROW = 12
 COORDINATE = 4
 WORK_PER_POINT = 16
 
-SAMPLE_STREAM = 2  # the seed's stream that chooses examples; permutations and noise have streams 0 and 1
+SAMPLE_STREAM = 2  # stream of the seed that chooses examples; permutations and noise use streams 0 and 1
 
 ReportPoint = Callable[[int, int, Point], None]
 
 
 def train(request: Request, report: ReportPoint | None = None, dataset: Dataset | None = None) -> TrainResult:
-    """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm on the way.
+    """Train with an algorithm of one of three papers from w_1 = 0, and measure loss and gradient norm during the run.
 
     Parameters
     ----------
     request : Request
-        What to run.
+        The algorithm, its settings, and the data.
     report : callable or None
-        ``report(step, steps, point)``: called many times with the number of steps done, the number of steps of the
-        whole run, and the last point measured.
+        ``report(step, steps, point)``: called many times with the number of steps done, the total number of steps, and
+        the last measurement.
     dataset : Dataset or None
-        Data that are loaded already, or made from arrays by ``dataset_of``, instead of ``request.data``.
+        Data to use instead of ``request.data``, already loaded or made from arrays by ``dataset_of``.
 
     Returns
     -------
     TrainResult
-        The whole run; after Ctrl-C, what was done so far, with ``interrupted`` set. ``w`` is the last iterate;
-        the iterate of which Theorems 6 and 9 speak is drawn from all of them, and ``mean_gradient_norm`` is about it.
+        The complete run, or after Ctrl-C the steps done so far, with ``interrupted`` set. ``w`` is the last iterate.
+        Theorems 6 and 9 are about an iterate drawn from all; ``mean_gradient_norm`` estimates its expected norm.
 
     Raises
     ------
     DataError
         If the data cannot be used.
     ArgumentError
-        If a setting is out of its domain, or the run leaves the finite numbers.
+        If a setting is out of its domain, or loss or gradient become infinite or NaN.
 
     Notes
     -----
-    Source: Algorithms 1 and 2 of tran2022, with their V as printed, for ``depth`` levels; 1/sqrt(N T) and 1/N are the
-    eta and the alpha of Theorems 6 and 9. Algorithm 1 of wang2019, with clipping as in its Remark 4.3.
+    Source: Algorithms 1 and 2 of tran2022, with V as printed, for ``depth`` levels; the defaults 1/sqrt(N T) and 1/N
+    are eta and alpha in Theorems 6 and 9. Algorithm 1 of wang2019, with clipping as in its Remark 4.3.
     Algorithms 1 and 2 of zhang2021 with the schedules of its section 4.1.
     """
     if dataset is None:
@@ -97,14 +97,14 @@ def train(request: Request, report: ReportPoint | None = None, dataset: Dataset 
 
 
 def data_info(dataset: Dataset, problem: Regression) -> DataInfo:
-    """Describe the data of a problem."""
+    """Return the description of the data of a problem."""
     n = len(problem.x)
     d = len(problem.start)
     return DataInfo(name=dataset.name, n=n, d=d, classes=dataset.classes, standardised=dataset.standardised)
 
 
 def problem_of(dataset: Dataset, settings: Settings) -> Regression:
-    """Scale the rows and make the problem; with scaled rows its constants do not depend on the data."""
+    """Return the problem on the scaled rows; if rows are scaled, its constants do not depend on the data."""
     if settings.scale == "none":
         try:
             return regression_problem(dataset.x, dataset.y, len(dataset.classes), lam=settings.lam)
@@ -117,7 +117,7 @@ def problem_of(dataset: Dataset, settings: Settings) -> Regression:
 def _follow(
     algorithm: Algorithm[Any], problem: Regression, settings: Settings, stops: list[int], report: ReportPoint | None
 ) -> tuple[list[Point], Vector, bool]:
-    """Run to each step of the measurements. On Ctrl-C, measure once more at the current step."""
+    """Run and measure at each stop. After Ctrl-C, measure once more at the current step."""
     path: list[Point] = []
     at: tuple[int, Vector] = (0, problem.start)
 
@@ -144,7 +144,7 @@ def _follow(
 
 
 def steps_to_measure(request: Request, settings: Settings, problem: Regression) -> list[int]:
-    """Return evenly spaced steps up to T: as many as requested, or as many as cost little compared to the run."""
+    """Return evenly spaced steps up to T, as many as requested, or as many as are cheap compared to the run."""
     evaluations = settings.steps * request.algorithm.gradients_per_step(settings, len(problem.x))
     cheap = cheap_points(problem.x, evaluations, settings.steps, noisy=request.algorithm.is_noisy(settings))
     points = min(settings.steps, request.points or max(1, min(MOST_POINTS, cheap)))
@@ -152,7 +152,7 @@ def steps_to_measure(request: Request, settings: Settings, problem: Regression) 
 
 
 def cheap_points(x: Rows, evaluations: int, steps: int, *, noisy: bool) -> int:
-    """Return how many measurements cost little, compared to the run or at all. Work is counted in entries of rows."""
+    """Return the number of measurements that are cheap in absolute terms or compared to the run, in entries of rows."""
     if not isinstance(x, CsrRows):
         return max(evaluations // (EVALUATIONS_PER_POINT * len(x)), UNNOTICED // x.size)
     n, d = x.shape
@@ -162,7 +162,7 @@ def cheap_points(x: Rows, evaluations: int, steps: int, *, noisy: bool) -> int:
 
 
 def _measure(problem: Regression, step: int, w: Vector) -> Point:
-    """Measure loss and gradient norm; refuse a run that has left the finite numbers."""
+    """Return loss and gradient norm; raise an ArgumentError if they are not finite."""
     with np.errstate(over="ignore", invalid="ignore"):  # the result is checked below
         loss, norm = measured(problem, w)
     if not (math.isfinite(loss) and math.isfinite(norm)):

@@ -1,4 +1,4 @@
-"""How dense code is: tokens for each line, assignments to several names, and names that name nothing."""
+"""Measures of how dense code is: tokens in a line, assignments to several names, and names without meaning."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRONOUNS = frozenset(
 
 @dataclass(frozen=True)
 class Density:
-    """Counts over some files."""
+    """Counts for a set of files."""
 
     files: int = 0
     lines: int = 0
@@ -42,14 +42,14 @@ class Density:
     parallel: int = 0
     names: int = 0
     pronouns: int = 0
-    skipped: int = 0  # lines that the formatter leaves alone
+    skipped: int = 0  # lines that the formatter skips
 
     def __add__(self, other: Density) -> Density:
-        """Add the counts of other files."""
+        """Return the sum of the counts."""
         return Density(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
 
     def excesses(self, limits: dict[str, float]) -> Iterator[str]:
-        """Yield each value that is above its limit."""
+        """Yield a message for each value that is above its limit."""
         values = {
             "files": self.files,
             "lines of imports, in percent": 100 * self.imports / max(1, self.lines),
@@ -65,7 +65,7 @@ class Density:
 
 
 def density(paths: Iterable[Path]) -> Density:
-    """Count in all files."""
+    """Return the counts over all files."""
     return sum((_of_source(path.read_text(encoding="utf-8")) for path in paths), start=Density())
 
 
@@ -95,7 +95,7 @@ def _of_source(source: str) -> Density:
 
 
 def _docstring_lines(node: ast.AST) -> Iterable[int]:
-    """Lines of the docstring of a module, class or function."""
+    """Return the line numbers of the docstring of a module, class or function."""
     if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
         return ()
     first = node.body[0]
@@ -105,7 +105,7 @@ def _docstring_lines(node: ast.AST) -> Iterable[int]:
 
 
 def _bound_names(node: ast.AST) -> Iterator[str]:
-    """Names that a node assigns, a parameter among them."""
+    """Yield the names that a node binds, including parameters."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     elif isinstance(node, ast.arg):

@@ -1,6 +1,6 @@
-"""Rules that import-linter has no pattern for: they read call sites and count.
+"""Rules that import-linter cannot express, about call sites and counts.
 
-A source without the words that a rule is about is not parsed, which takes a hundred times as long as to look for them.
+A source is parsed only if it has the words of a rule, because parsing takes a hundred times as long as a search.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SECTION = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes|Examp
 
 
 def _nodes(source: str, *words: str) -> Iterator[ast.AST]:
-    """All nodes of a source in which one of some words stands, or none."""
+    """Return all nodes of a source, or none if it has none of the words."""
     return ast.walk(ast.parse(source)) if any(word in source for word in words) else iter(())
 
 
 def long_files(paths: Iterable[Path]) -> Iterator[str]:
-    """Each file with more lines than a file may have."""
+    """Yield each file with too many lines."""
     for path in paths:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > LONGEST:
@@ -36,14 +36,14 @@ def long_files(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def many_items(names: Sequence[str]) -> Iterator[str]:
-    """The tests with the most items, if there are more items than pytest may collect."""
+    """Yield the tests with the most items, if there are too many items in total."""
     if len(names) > MOST_TESTS:
         counts = Counter(name.partition("[")[0] for name in names)
         yield from (f"{count} items of {test}" for test, count in counts.most_common(20))
 
 
 def full_folders(paths: Iterable[Path]) -> Iterator[str]:
-    """Each folder with more Python files than a folder may have."""
+    """Yield each folder with too many Python files."""
     held: dict[Path, int] = defaultdict(int)
     for path in paths:
         held[path.parent] += 1
@@ -51,7 +51,7 @@ def full_folders(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def shared_class_names(paths: Iterable[Path]) -> Iterator[str]:
-    """Each name that two classes have, with the files."""
+    """Yield each name that two classes share, with their files."""
     homes: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         for node in _nodes(path.read_text(encoding="utf-8"), "class"):
@@ -61,7 +61,7 @@ def shared_class_names(paths: Iterable[Path]) -> Iterator[str]:
 
 
 def exported(root: Path, packages: Iterable[Path]) -> set[tuple[str, str]]:
-    """Module and name of all that the ``__init__`` files among some paths export in ``__all__``."""
+    """Return module and name of everything that the ``__init__`` files among the paths export in ``__all__``."""
     found: set[tuple[str, str]] = set()
     for path in packages:
         if path.name != "__init__.py":
@@ -70,14 +70,14 @@ def exported(root: Path, packages: Iterable[Path]) -> set[tuple[str, str]]:
         package = ".".join(path.parent.relative_to(root).parts)
         names = {word for node in tree.body if _is_all(node) for word in _strings(node)}
         found.update((package, name) for name in names)
-        for node in ast.walk(tree):  # below TYPE_CHECKING too, where names are loaded when they are used
+        for node in ast.walk(tree):  # also below TYPE_CHECKING, for names loaded on first use
             if isinstance(node, ast.ImportFrom) and node.module:
                 found.update((node.module, alias.name) for alias in node.names if (alias.asname or alias.name) in names)
     return found
 
 
 def sections(source: str) -> Iterator[tuple[str, str]]:
-    """Top-level name, and qualified name, of each function and class whose docstring has a section of numpydoc."""
+    """Yield top-level name and qualified name of each function and class whose docstring has a numpydoc section."""
     todo: list[tuple[ast.AST, tuple[str, ...]]] = [(ast.parse(source), ())] if "---" in source else []
     while todo:
         node, outer = todo.pop()
@@ -99,7 +99,7 @@ def _strings(node: ast.AST) -> Iterator[str]:
 
 
 def imports_of_checks(source: str) -> Iterator[str]:
-    """Each import of a paper's checks, by which algebra could reach a kernel."""
+    """Yield each import of a paper's checks, through which algebra could import a kernel."""
     for node in _nodes(source, "checks"):
         if isinstance(node, ast.ImportFrom) and node.module and ".papers." in node.module:
             words = [*node.module.split("."), *(alias.name for alias in node.names)]
@@ -107,7 +107,7 @@ def imports_of_checks(source: str) -> Iterator[str]:
 
 
 def jit_uses(source: str) -> Iterator[tuple[int, str]]:
-    """Line and text of each use of numba's decorators: ``from numba import njit``, ``numba.njit``, ``nb.jit``."""
+    """Yield line and text of each use of numba's decorators: ``from numba import njit``, ``numba.njit``, ``nb.jit``."""
     nodes = list(_nodes(source, "numba"))
     aliases = {
         alias.asname or alias.name
@@ -126,14 +126,14 @@ def jit_uses(source: str) -> Iterator[tuple[int, str]]:
 
 
 def fastmath_uses(source: str) -> Iterator[int]:
-    """Line of each ``fastmath=...`` that is not literally ``False``."""
+    """Yield the line of each ``fastmath=...`` that is not literally ``False``."""
     for node in _nodes(source, "fastmath"):
         if isinstance(node, ast.keyword) and node.arg == "fastmath" and ast.unparse(node.value) != "False":
             yield node.value.lineno
 
 
 def random_uses(source: str) -> Iterator[tuple[int, str]]:
-    """Line and text of each import or attribute named ``random`` or ``default_rng``."""
+    """Yield line and text of each import or attribute named ``random`` or ``default_rng``."""
     for node in _nodes(source, "random", "secrets", "default_rng"):
         if isinstance(node, ast.Import | ast.ImportFrom):
             module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
@@ -145,7 +145,7 @@ def random_uses(source: str) -> Iterator[tuple[int, str]]:
 
 
 def python_files(*folders: Path) -> list[Path]:
-    """All Python files below the folders, in a stable order."""
+    """Return all Python files in the folders, in a stable order."""
     return sorted(path for folder in folders for path in folder.rglob("*.py"))
 
 

@@ -1,4 +1,4 @@
-"""The name of an algorithm occurs in its own module, in tests and in documents; exceptions are listed and shrink."""
+"""The name of an algorithm occurs only in its own module, in tests and in documents, with a few listed exceptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OWN = ("algorithms/", "papers/")
 """Folders where names are at home: the objects, and the papers that the algorithms come from."""
 
 EXCEPTIONS = {
-    # kernels that are timed, in the titles of their cases
+    # titles of benchmark cases that time kernels
     "bench/cases/optimizers.py": 2,
     "bench/cases/recursive.py": 3,
 }
@@ -21,7 +21,7 @@ EXCEPTIONS = {
 
 
 def names_in(text: str) -> int:
-    """Count strings that are the name of an algorithm."""
+    """Return the number of strings that are the name of an algorithm."""
     return sum(
         isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in ALGORITHMS
         for node in ast.walk(ast.parse(text))

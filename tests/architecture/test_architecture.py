@@ -1,4 +1,4 @@
-"""The house's rules, read off the code as it is."""
+"""Tests of the project's architecture rules on the current code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_import_linter_contracts_hold(capsys: pytest.CaptureFixture[str], monkey
 
 
 def test_every_folder_of_a_paper_is_held_by_a_contract() -> None:
-    """Beside ``checks``, where the sources meet, and ``accounting``, which holds neither kernels nor algebra."""
+    """Exceptions are ``checks``, which may import both, and ``accounting``, with neither kernels nor algebra."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]
     by_id = {contract["id"]: contract for contract in config["contracts"]}
     held = {*by_id["kernels-without-algebra"]["source_modules"], *by_id["algebra-without-kernels"]["source_modules"]}
@@ -48,12 +48,12 @@ def test_no_two_classes_have_one_name() -> None:
 
 
 def test_there_are_not_too_many_items(request: pytest.FixtureRequest) -> None:
-    """Of the whole suite if all of it is collected. A table of cases is one item: see tests/README.md."""
+    """The limit applies to a run that collects the whole suite. A table of cases is one item: see tests/README.md."""
     assert list(rules.many_items([item.nodeid for item in request.session.items])) == []
 
 
 def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
-    """Elsewhere types and one to three sentences are enough. The help of commands is made from their docstrings."""
+    """Types and a few sentences are enough elsewhere. ``cli`` is excluded: docstrings of commands are their help."""
     paths = rules.python_files(PACKAGE)
     exported = rules.exported(ROOT, paths)
     found = []
@@ -69,7 +69,7 @@ def test_only_what_a_package_exports_has_sections_in_its_docstring() -> None:
 
 
 def offences(paths: Iterable[Path], rule: Callable[[str], Iterable[object]]) -> list[str]:
-    """Every offence against a rule about a file's text, with the file."""
+    """Return all violations of a rule about a file's text, with the file."""
     return [
         f"{path.relative_to(ROOT)}: {offence}" for path in paths for offence in rule(path.read_text(encoding="utf-8"))
     ]

@@ -1,4 +1,4 @@
-"""Code is written to be read: one assignment in a line, nouns for values, the formatter's layout."""
+"""Code must be readable: one assignment in a line, nouns for values, the formatter's layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the documents point to is there, and the commands that they show are commands."""
+"""Links in the documents lead to existing files, and the commands that they show are valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
 def commands(text: str) -> Iterator[list[str]]:
-    """The words after ``dpverify`` of each line of a console block that calls it."""
+    """Yield the words after ``dpverify`` for each line of a console block that calls it."""
     for line in text.splitlines():
         words = shlex.split(line, comments=True) if line.startswith("$ dpverify ") else []
         if words:
@@ -59,7 +59,7 @@ def test_commands_are_found() -> None:
 
 
 def first_part() -> str:
-    """README.md up to its section More."""
+    """Return README.md up to its section More."""
     before, heading, _ = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## More\n")
     assert heading
     return before
@@ -119,7 +119,7 @@ def test_the_readme_has_the_two_commands_that_ci_reads() -> None:
 
 
 def test_the_lines_of_code_that_have_to_be_trusted_are_counted() -> None:
-    """The first table in docs/what-proved-means.md has the lines that the files have."""
+    """The first table in docs/what-proved-means.md has the line counts of the files."""
     text = (ROOT / "docs" / "what-proved-means.md").read_text(encoding="utf-8")
     said: dict[str, int] = {}
     for paths, counts in re.findall(r"^\| (`specs/proofs.*?) \| ([\d, ]+) lines \|", text, re.MULTILINE):
@@ -136,7 +136,7 @@ def test_the_lines_of_code_that_have_to_be_trusted_are_counted() -> None:
 
 
 def test_the_arithmetic_that_coq_does_not_cover_is_counted() -> None:
-    """The second table has the lines of the methods that do it, and all of them are in the checker."""
+    """The second table has the line counts of the methods, and all of them are in the checker."""
     text = (ROOT / "docs" / "what-proved-means.md").read_text(encoding="utf-8")
     program = (ROOT / "specs" / "proofs" / "check_certificate.py").read_text(encoding="utf-8")
     nodes = [node for node in ast.walk(ast.parse(program)) if isinstance(node, ast.FunctionDef | ast.ClassDef)]

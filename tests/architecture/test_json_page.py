@@ -48,7 +48,7 @@ ROW = re.compile(r"^\| `(\w+)` \| (.*?) \| (.+) \|$", re.MULTILINE)
 
 
 def words(kind: Any) -> str:
-    """The type of a field as docs/json.md writes it."""
+    """Return the type of a field in the notation of docs/json.md."""
     if kind in NAMES:
         return NAMES[kind]
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
@@ -75,7 +75,7 @@ def link(kind: type[msgspec.Struct]) -> str:
 
 
 def described(kinds: tuple[type[msgspec.Struct], ...]) -> Iterator[type[msgspec.Struct]]:
-    """These records and all records inside them, each once."""
+    """Yield these records and all records in their fields, each once."""
     seen: list[type[msgspec.Struct]] = []
 
     def look(kind: Any) -> None:
@@ -97,7 +97,7 @@ ALL = {kind.__name__: kind for kind in described(tuple(kind for kinds in COMMAND
 
 
 def section(heading: str) -> str:
-    """The text below a heading, up to the next one."""
+    """Return the text below a heading, up to the next heading."""
     return re.split(r"^#+ ", PAGE.partition(f"{heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
 
 

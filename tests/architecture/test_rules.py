@@ -1,4 +1,4 @@
-"""The rules must be able to fail: each is shown a planted fault."""
+"""The rules must be able to fail: each rule is tested on a planted fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuting checks declare how the assumptions of their records hold, and their recorded counterexamples meet them."""
+"""Checks that refute declare how the assumptions of their records hold, and recorded counterexamples satisfy them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _refutations(result: Result) -> list[tuple[Variant, CheckResult]]:
 
 @cache
 def faults() -> dict[tuple[str, str], list[str]]:
-    """What the refutations of the recorded runs do not declare or meet, by claim and check."""
+    """Return the assumptions that recorded refutations do not declare or satisfy, by claim and check."""
     found: dict[tuple[str, str], list[str]] = {}
     for key in SPECS.papers:
         checks = load(key)
@@ -48,7 +48,7 @@ def test_recorded_counterexamples_meet_the_assumptions_of_their_records() -> Non
 
 
 def test_declared_properties_belong_to_the_statement() -> None:
-    """A name that no statement of the claim asks for is a slip of the pen."""
+    """A declared name that no statement of the paper requires is a typing error."""
     wrong = []
     for key, paper in SPECS.papers.items():
         checks = load(key)
@@ -60,7 +60,7 @@ def test_declared_properties_belong_to_the_statement() -> None:
 
 
 def test_recorded_counterexamples_meet_their_conditions() -> None:
-    """Those of the runs that are published; an exact point, a letter defined by others included."""
+    """The counterexamples of the published runs satisfy the conditions exactly, also for symbols with a definition."""
     wrong = []
     for key in SPECS.papers:
         for result in decode((DATA / f"{key}.json").read_bytes()).results:

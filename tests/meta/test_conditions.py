@@ -1,4 +1,4 @@
-"""A claim is judged on exactly the conditions that it states: no proof by points rests on a narrower domain."""
+"""A claim is judged on exactly the conditions that it states: no proof by points assumes a narrower domain."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from tests.for_each import for_each
 
 SPECS = load_specs()
 
-ILLUSTRATED = {  # proofs by definition: their points are two examples, and more would show no more
+ILLUSTRATED = {  # proofs by definition; their points are two examples
     "tran2022:section-3-anchor-unbiased": {"N", "alpha"},
     "tran2022:lemma-11-mean-zero": {"N", "alpha"},
 }
-READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")  # what a letter of the tree means
+READINGS = ("depth ==", "node_start ==", "node_end ==", "a ==", "b ==", "Block*")  # definitions of symbols of the tree
 
 
 def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[str, Domain]) -> list[str]:
-    """List the letters that never reach an end of their domain which is a number and belongs to it.
+    """Return the symbols that never reach a closed numeric end of their domain.
 
-    Points that are enough for a proof are chosen by an argument, and where they stop short of such an end the argument
-    may have a condition that nobody wrote down.
+    An argument shows that the points are enough for a proof. If they do not reach such an end, the argument may use a
+    condition that is not recorded.
     """
     least: dict[str, Fraction] = {}
     largest: dict[str, Fraction] = {}
@@ -54,7 +54,7 @@ def unreached_ends(points: Iterable[Mapping[str, Fraction]], domains: Mapping[st
 
 @cache
 def judged() -> list[tuple[Check, Statement, Status]]:
-    """Every check with every statement that it can judge, and what is pinned for that."""
+    """Return every check with every statement that it can judge, and the pinned status of the statement."""
     return list(_judged())
 
 
@@ -76,7 +76,7 @@ def _judged() -> Iterator[tuple[Check, Statement, Status]]:
 
 
 def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
-    """Proofs by points of what is pinned as proved."""
+    """Return the checks that prove by points, with the statements that are pinned as proved."""
     return [
         (check, statement)
         for check, statement, pin in judged()
@@ -85,13 +85,13 @@ def proofs() -> list[tuple[ExhaustiveCheck, Statement]]:
 
 
 def domains_of(statement: Statement) -> dict[str, Domain]:
-    """Domains of all letters of the paper: a statement in words names few of those that its points have."""
+    """Return the domains of all symbols of the paper; a statement in words names only some of its points' symbols."""
     symbols = SPECS.papers[statement.key.partition(":")[0]].vocabulary.symbols
     return {name: parse_domain(symbol.domain) for name, symbol in symbols.items()}
 
 
 def faults_of(check: ExhaustiveCheck, statement: Statement) -> list[str]:
-    """What a proof by points takes for granted beyond its statement."""
+    """Return the assumptions of a proof by points that its statement does not have."""
     if check.reads_conditions:
         return []
     found = [f"needs {text}, which is not granted" for text in not_granted(check.where, statement)]
@@ -120,7 +120,7 @@ def test_no_proof_by_points_takes_more_for_granted_than_its_statement() -> None:
 
 
 def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
-    """A condition of a search that is no reading of a letter may only look for a counterexample, or beside a proof."""
+    """A search under an additional condition may only support a refutation, or accompany a proof."""
     narrowed = set()
     for check, statement, pin in judged():
         if isinstance(check, SearchCheck) and pin == "not refuted":

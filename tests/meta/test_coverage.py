@@ -1,4 +1,4 @@
-"""Every confidence limit covers what it says it covers."""
+"""Every confidence limit has its stated coverage."""
 
 from __future__ import annotations
 

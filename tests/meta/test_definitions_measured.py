@@ -1,4 +1,4 @@
-"""What a definition says is no less than what the checks measure: a proof from it is a proof about the real thing."""
+"""The value of a definition is at least the value that checks measure, so a proof from it applies to the algorithm."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHOLE = [Fraction(k) for k in range(2 * MOST + 2)]
 
 @cache
 def measured() -> dict[str, tuple[SearchCheck, Statement, Meaning]]:
-    """The searches that measure a quantity which a record defines, one for each claim and choice of its readings."""
+    """Return the searches that measure a quantity defined in a record, one for each claim and reading."""
     specs = load_specs()
     suite = Suite(specs, "smoke", 0)
     found: dict[str, tuple[SearchCheck, Statement, Meaning]] = {}
@@ -44,7 +44,7 @@ def measured() -> dict[str, tuple[SearchCheck, Statement, Meaning]]:
 
 
 def is_finite(meaning: Meaning, statement: Statement) -> bool:
-    """Whether all letters that a definition introduces are whole numbers, and its formula has numbers only."""
+    """Test whether all symbols that a definition introduces are integers, and its formula can be evaluated."""
     defined = meaning.statement
     own = [name for name in defined.free if name not in statement.domains]
     parts = [part for part in walk(defined.rhs or Inf()) if isinstance(part, Call | Inf)]
@@ -53,7 +53,7 @@ def is_finite(meaning: Meaning, statement: Statement) -> bool:
 
 
 def probes(check: SearchCheck, statement: Statement) -> list[Probe]:
-    """What the search measures at points of the statement's domain whose whole numbers are small."""
+    """Return what the search measures at points of the statement's domain with small integers."""
     statement = check._narrowed(statement)
     names = [name for name, domain in statement.domains.items() if domain.kind == "integer"]
     names += [name for name, text in check.also.items() if text.startswith("integer")]
@@ -66,7 +66,7 @@ def probes(check: SearchCheck, statement: Statement) -> list[Probe]:
 
 
 def largest(meaning: Meaning, statement: Statement, point: Point) -> float | None:
-    """The largest value of a definition's formula over the letters that it introduces; None where it has none."""
+    """Return the largest value of a definition's formula over the symbols that it introduces, or None."""
     defined = meaning.statement
     known = {name: value for name, value in definitions(statement, point).items() if name in defined.free}
     own = [name for name in defined.free if name not in known]
@@ -79,7 +79,7 @@ def largest(meaning: Meaning, statement: Statement, point: Point) -> float | Non
 
 
 def compared(name: str) -> Iterator[tuple[float, float]]:
-    """What is measured, and what the definition says, at the first points at which both are finite."""
+    """Yield the measured value and the value of the definition at the first points at which both are finite."""
     check, statement, meaning = measured()[name]
 
     def pairs() -> Iterator[tuple[float, float]]:

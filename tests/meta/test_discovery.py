@@ -1,4 +1,4 @@
-"""What the counterexample search finds: planted violations of the kinds that proofs on this subject get wrong."""
+"""The counterexample search finds planted violations of the kinds that proofs in this field get wrong."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DOMAINS = {"N": "integer, N >= 1", "T": "integer, T >= 1", "t": "integer, 1 <= t
 
 @dataclass(frozen=True)
 class Trap:
-    """A statement ``lhs <= rhs`` that is false only where its name says."""
+    """A statement ``lhs <= rhs`` that is false only at the points that its name describes."""
 
     name: str
     symbols: tuple[str, ...]
@@ -83,7 +83,7 @@ def test_a_smoke_search_finds_the_trap_and_shrinks_it(demo: Specs, trap: Trap, s
 
 @for_each("seed", [0, 1])
 def test_the_sharpest_point_of_a_true_bound_is_found_within_a_percent(demo: Specs, seed: int) -> None:
-    """Proposition 13's kind: the bound is tight only along alpha N = 1, in the limit of large N."""
+    """As in Proposition 13, the bound is tight only along alpha N = 1, in the limit of large N."""
     trap = Trap("", ("N", "alpha"), "1/(1 - (1 - alpha)**N)", "1/(1 - exp(-1))*max(1, 1/(alpha*N))", {})
 
     def left(point: Point, _: Statement) -> Fraction:

@@ -1,4 +1,4 @@
-"""The error rates that plans state: how often a true law is refuted, and a fault of the declared size is not."""
+"""Error rates agree with their plans: how often a true law is refuted, and a fault of the declared size is missed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def statistics_of(sample: Floats, pairs: Pairs = "products") -> TrajectoryStatis
 
 
 def assert_rate(hits: int, trials: int, at_most: float, at_least: float = 0.0) -> None:
-    """Hold a count against a rate, with the binomial law's own uncertainty."""
+    """Assert that a count agrees with a rate, up to the uncertainty of the binomial law."""
     low = stats.binom.ppf(CERTAIN, trials, at_least) if at_least else 0
     high = stats.binom.isf(CERTAIN, trials, at_most)
     assert low <= hits <= high, f"{hits} of {trials}, wanted a rate from {at_least} to {at_most}"
@@ -67,7 +67,7 @@ def test_each_exact_test_has_exactly_its_level_where_it_makes_one_comparison() -
     hits = {"scale": 0, "normal": 0, "pair": 0}
     signs = 0
     for seed in range(SEEDS):
-        rows = np.random.default_rng([1, seed]).standard_normal((2, 3))  # 3 numbers: nothing here is asymptotic
+        rows = np.random.default_rng([1, seed]).standard_normal((2, 3))  # only 3 numbers: an asymptotic test would fail
         hits["scale"] += scale_test("", np.array([rows[0] @ rows[0]]), 3, ALPHA).refuted
         hits["normal"] += normal_test("", np.array([rows[0].sum() / 3**0.5]), ALPHA).refuted
         hits["pair"] += normal_test("", pair_scores(rows @ rows.T)[0], ALPHA).refuted
@@ -76,7 +76,7 @@ def test_each_exact_test_has_exactly_its_level_where_it_makes_one_comparison() -
         signs += opposite_signs_test("", opposite, 17, ALPHA).refuted
     for count in hits.values():
         assert_rate(count, SEEDS, at_most=ALPHA, at_least=ALPHA)
-    level = 2 * stats.binom.cdf(4, 17, 0.5)  # the largest that is not above alpha: counts are whole numbers
+    level = 2 * stats.binom.cdf(4, 17, 0.5)  # the largest level up to alpha, because counts are integers
     assert 0.04 < level <= ALPHA
     assert_rate(signs, SEEDS, at_most=level, at_least=level)
 
@@ -122,7 +122,7 @@ def test_trajectory_faults_of_the_declared_size_are_refuted_with_the_declared_po
 
 
 def test_a_plan_is_not_wasteful() -> None:
-    """With a third of the planned sample the declared fault is often missed: n is what it takes, not a large number."""
+    """With a third of the planned sample, the declared fault is often missed, so n is not larger than necessary."""
     effect = TrajectoryEffect(T, D, scale=1.2)
     assert effect.power(Plan(effect, alpha=1e-3, power=POWER).n // 3, 1e-3) < 0.7
 

@@ -1,4 +1,4 @@
-"""A test over a table runs all rows, reports each row that fails, and lets no row see what another one left."""
+"""A test over a table runs all rows, reports each row that fails, and isolates the rows from each other."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_without_rows(row):
 
 @pytest.fixture
 def failures(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """Messages of the failures of each inner test, from its JUnit file."""
+    """Return the failure messages of each inner test, from its JUnit file."""
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     pytester.makepyfile(TESTS)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "--junitxml=out.xml")

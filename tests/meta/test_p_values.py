@@ -1,7 +1,7 @@
-"""p-values themselves, many times under the null: at most a share u of them is u or less, for every u at once.
+"""p-values are valid: under the null hypothesis, at most a share u of them is at most u, for all u simultaneously.
 
-The Dvoretzky-Kiefer-Wolfowitz inequality bounds how far the counts may lie above that, so that a right test fails here
-with a chance of at most CERTAIN, whatever the law of the p-values.
+The Dvoretzky-Kiefer-Wolfowitz inequality bounds the excess of the counts, so a correct test fails here with probability
+at most CERTAIN for any law of the p-values.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ TESTS = [scale, normal, pair, signs, distribution, betting]
 
 
 def excess(p_values: Floats) -> float:
-    """How far the share of p-values that are u or less lies above u, at the worst u."""
+    """Return the largest excess over u of the share of p-values that are at most u."""
     ordered = np.sort(p_values)
     return float((np.arange(1, len(ordered) + 1) / len(ordered) - ordered)[ordered < 1.0].max(initial=0.0))
 
@@ -97,7 +97,7 @@ def test_limits_of_a_mean_cover_it_where_the_assumption_holds(law: str, n: int) 
 
 
 def test_outside_its_assumption_a_limit_misses_far_more_often() -> None:
-    """A heavy tail that is called sub-Gaussian: the limit is about what is assumed, and the plan has to say it."""
+    """The limit is not valid for a heavy tail declared as sub-Gaussian, so a plan must state its assumption."""
     rng, mean = np.random.default_rng(13), 2.0
     samples = rng.pareto(1.5, (RUNS, 60))
     misses = samples.mean(axis=1) + SubGaussian(1.0).radius(60, 0.0, 0.05) < mean

@@ -1,4 +1,4 @@
-"""Planted rules of the papers run code of the rule that they change, at the point that they are given."""
+"""Planted rules of the papers run code of the rule that they change, and use the point that they receive."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def is_of_papers(function: FunctionType) -> bool:
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
-    """A code object and those of the functions that it makes."""
+    """Yield a code object and the code objects of the functions that it makes."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -36,7 +36,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def reached(rule: Any) -> set[CodeType]:
-    """Code of papers that a rule, a left side or a simulation is made of or may call."""
+    """Return the code of papers that a rule, a left side or a simulation consists of or may call."""
     found = set[CodeType]()
     seen = set[FunctionType]()
     waiting = [rule]
@@ -56,7 +56,7 @@ def reached(rule: Any) -> set[CodeType]:
 
 
 def looks_at_its_point(rule: Any) -> bool:
-    """Whether a rule reads its first free parameter."""
+    """Test whether a rule reads its first free parameter."""
     place = len(rule.args) if isinstance(rule, partial) else 0
     function = rule.func if isinstance(rule, partial) else rule
     return any(
@@ -65,7 +65,7 @@ def looks_at_its_point(rule: Any) -> bool:
     )
 
 
-#: Instructions of an expression that is made of constants only, with the names that it may load.
+#: Instructions of an expression that consists of constants only; MAKERS has the names that it may load.
 BUILT = {
     "LOAD_CONST",
     "RETURN_CONST",
@@ -82,7 +82,7 @@ MAKERS = {"Outcome", "Fraction"}
 
 
 def returned(code: CodeType) -> list[list[dis.Instruction]]:
-    """The instructions of each returned expression of a function, as far back as the statement goes."""
+    """Return the instructions of each return statement of a function."""
     expressions = []
     current: list[dis.Instruction] = []
     for each in dis.get_instructions(code):
@@ -99,18 +99,18 @@ def returned(code: CodeType) -> list[list[dis.Instruction]]:
 
 
 def is_constant(expression: list[dis.Instruction]) -> bool:
-    """Whether nothing that a function has computed is in an expression. What ``with`` returns is not seen."""
+    """Test whether an expression uses no computed value. Returns from a ``with`` block are not recognized."""
     return bool(expression) and all(each.opname in BUILT or each.argval in MAKERS for each in expression)
 
 
 def returns_constants(rule: Any) -> bool:
-    """Whether a rule returns nothing but constants, whatever it calls before."""
+    """Test whether a rule returns only constants, regardless of what it calls before."""
     function = rule.func if isinstance(rule, partial) else rule
     return all(is_constant(expression) for expression in returned(function.__code__))
 
 
 def why_no_change(holds: Rule, changed: Rule) -> str:
-    """Why a rule is no changed form of another one; empty where it is one."""
+    """Return why a rule is not a changed form of another rule, or an empty text if it is."""
     if not looks_at_its_point(changed):
         return "it does not look at its point"
     if returns_constants(changed):
@@ -122,14 +122,14 @@ MOST_POINTS = 60
 
 
 def answers(rule: Rule, point: Point, statement: Statement) -> tuple[object, ...]:
-    """What a rule says at a point, and by which sides."""
+    """Return the outcome of a rule at a point, with both sides."""
     said = rule(point, statement)
     outcome = said if isinstance(said, Outcome) else Outcome(said)
     return outcome.ok, str(outcome.lhs), str(outcome.rhs)
 
 
 def why_no_outcome(holds: Rule, changed: Rule, points: Iterable[Point], statement: Statement) -> str:
-    """Why the outcome of a changed rule is not decided by what the rule looks at; empty where it may be."""
+    """Return why the outcome of a changed rule does not depend on the point, or an empty text if it may."""
     first: tuple[object, ...] | None = None
     seen: list[Point] = []
     for point in points:
@@ -143,7 +143,7 @@ def why_no_outcome(holds: Rule, changed: Rule, points: Iterable[Point], statemen
 
 
 def smoke_points(check: ExhaustiveCheck, statement: Statement) -> Iterator[Point]:
-    """The first points of a smoke run."""
+    """Return the first points of a smoke run."""
     points = map(as_point, islice(check.points(BUDGETS["smoke"]), MOST_POINTS))
     return (point for point in points if check.meets_conditions(point, statement))
 
@@ -188,7 +188,7 @@ def test_the_outcome_of_each_planted_rule_varies_with_what_is_checked() -> None:
 
 
 def changed_code() -> Iterator[tuple[str, Any, Any]]:
-    """Left sides and simulations of checks, each with a changed one."""
+    """Yield the left sides and simulations of checks, each with its changed form."""
     for paper in PAPERS:
         checks = load_checks(SOURCE, paper)
         for entry in checks.entries() if checks is not None else ():

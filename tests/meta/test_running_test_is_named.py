@@ -1,4 +1,4 @@
-"""A test that ends the process is named, and with bounds checks a bad index in a kernel is an ordinary failure."""
+"""A test that crashes the process is named, and with bounds checks a bad index in a kernel is an ordinary failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for counterexamples on planted inequalities: what it always finds, and that nothing true is refuted."""
+"""The search on planted inequalities always finds some kinds of counterexamples, and refutes no true inequality."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""diffprivlib's linear regression: its noise is calibrated to the lower bound of the features, and may be 0."""
+"""diffprivlib's linear regression: its noise is calibrated to the lower bound of the features and can be 0."""
 
 import warnings
 from importlib.metadata import version
@@ -12,7 +12,7 @@ Y = X[:, 0] / 2
 
 
 def sums_of_squares(data, targets, bounds, runs=20, intercept=False):
-    """The sum of squares of the feature as it enters the released coefficients, in several runs."""
+    """Return the noisy sum of squares of the feature that determines the released coefficients, for several runs."""
     sums = []
     for seed in range(runs):
         model = LinearRegression(

@@ -1,4 +1,4 @@
-"""Flower's adaptive clipping: the noise follows the next clip norm, and the clip norm moves away from its target."""
+"""Flower's adaptive clipping: the noise is scaled to the next clip norm, which moves away from its target."""
 
 import logging
 import math
@@ -19,7 +19,7 @@ def reply(update):
 
 
 def norms_and_noise(length, rounds):
-    """Clip norms before each round and after the last, and the noise of the first round in units of its clip norm."""
+    """Return the multiplier, the clip norms of all rounds, and the noise of the first round over its clip norm."""
     strategy = DifferentialPrivacyServerSideAdaptiveClipping(FedAvg(), 1.0, CLIENTS, initial_clipping_norm=CLIP)
     strategy.current_arrays = ArrayRecord({"w": Array(np.zeros(DIMENSION))})
     update, norms, noise = np.eye(1, DIMENSION)[0] * length, [CLIP], math.nan

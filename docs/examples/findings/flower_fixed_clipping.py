@@ -1,4 +1,4 @@
-"""Flower's fixed clipping: clients are weighted by their numbers of examples, the noise is that of equal weights."""
+"""Flower's fixed clipping: clients are weighted by their numbers of examples, but the noise assumes equal weights."""
 
 import logging
 from importlib.metadata import version
@@ -20,7 +20,7 @@ def reply(length, examples):
 
 
 def released(length, multiplier, examples):
-    """What leaves a round in which only the first client, who has these examples, changes the model."""
+    """Return the released model of a round in which only the first client, with ``examples`` examples, changes it."""
     strategy = DifferentialPrivacyServerSideFixedClipping(FedAvg(), multiplier, CLIP, CLIENTS)
     strategy.current_arrays = ArrayRecord({"w": Array(np.zeros(DIMENSION))})
     replies = [reply(length, examples), *(reply(1e-9, 100) for _ in range(CLIENTS - 1))]

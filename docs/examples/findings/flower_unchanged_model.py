@@ -18,7 +18,7 @@ def reply(length):
 
 
 def outcome(lengths):
-    """Whether a round of clients with these updates ends."""
+    """Return the outcome of a round of clients with updates of these values."""
     strategy = DifferentialPrivacyServerSideFixedClipping(FedAvg(), 1.1, 0.7, len(lengths))
     strategy.current_arrays = ArrayRecord({"w": Array(np.zeros(4))})
     try:

@@ -13,7 +13,7 @@ BATCH, CLIP, MULTIPLIER, DIMENSION = 16, 0.7, 1.1, 20_000
 
 
 def private(records):
-    """Divisor, steps per epoch, rate, and deviation of the noise of one step on an empty batch."""
+    """Return the divisor, the steps per epoch, the rate, and the deviation of the noise of a step on an empty batch."""
     model = torch.nn.Linear(DIMENSION, 1, bias=False)
     torch.nn.init.zeros_(model.weight)
     model, optimizer, loader = PrivacyEngine().make_private(

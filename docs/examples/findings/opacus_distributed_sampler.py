@@ -14,7 +14,7 @@ DATA = TensorDataset(torch.arange(RECORDS))
 
 
 def work(rank, queue):
-    """Positions that this rank draws in each step: epochs with equal seeds on the ranks, then with different ones."""
+    """Send the positions that this rank draws in each step, in epochs with equal seeds and then different seeds."""
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29543", "GLOO_SOCKET_IFNAME": "lo"}
     torch.distributed.init_process_group("gloo", rank=rank, world_size=RANKS)
     loader = DPDataLoader(DATA, sample_rate=RATE, distributed=True)

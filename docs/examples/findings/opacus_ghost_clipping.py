@@ -11,12 +11,12 @@ SETTINGS = {torch.float32: (1e3, 1e4, 1e6), torch.bfloat16: (1e1, 1e2, 1e3), tor
 
 
 def difference(outputs):
-    """The loss of an example: its output at position 1 less that at position 2."""
+    """Return the loss of an example: its output at position 1 minus its output at position 2."""
     return (outputs[:, 0] - outputs[:, 1]).sum(dim=1)
 
 
 def longest(mode, dtype, size):
-    """The longest released gradient of one example, without noise; its two activations nearly cancel."""
+    """Return the norm of the longest released gradient of an example whose activations nearly cancel, without noise."""
     longest = 0.0
     for large, small in size * torch.randn(TRIES, 2, WIDTH, generator=torch.Generator().manual_seed(0)):
         weights = torch.nn.Linear(WIDTH, 1, bias=False, dtype=dtype)

@@ -1,4 +1,4 @@
-"""optax: an empty batch makes the released update infinite, and the noise is divided by the batch that was drawn."""
+"""optax: an empty batch makes the released update infinite; the noise is divided by the size of the drawn batch."""
 
 from importlib.metadata import version
 
@@ -12,7 +12,7 @@ RECORDS, RATE = 64, 1 / 16
 
 
 def released(batch):
-    """The update for a batch of zero gradients: noise alone."""
+    """Return the update for a batch of zero gradients, which is only noise."""
     private = optax.contrib.differentially_private_aggregate(CLIP, MULTIPLIER, key=0)
     update, _ = private.update(jnp.zeros((batch, DIMENSION)), private.init(jnp.zeros(DIMENSION)))
     return np.asarray(update)

@@ -1,4 +1,4 @@
-"""PyVacy's DPSGD, used as its page shows, clips the gradient of a batch and not the gradient of each example."""
+"""PyVacy's DPSGD, used as in its documentation, clips the gradient of a batch, not the gradient of each example."""
 
 from importlib.metadata import version
 
@@ -9,7 +9,7 @@ CLIP, MULTIPLIER, BATCH, WIDTH = 0.7, 1.1, 16, 20_000
 
 
 def released(length):
-    """The update of a batch in which one example has a gradient of this length and all others have none."""
+    """Return the update of a batch in which one gradient has this length and all others are 0."""
     torch.manual_seed(0)
     model = torch.nn.Linear(WIDTH, 1, bias=False)
     torch.nn.init.zeros_(model.weight)

@@ -1,4 +1,4 @@
-"""TensorFlow Privacy: an empty batch makes the update infinite; the noise is divided by the batch that was drawn."""
+"""TensorFlow Privacy: an empty batch makes the update infinite; the noise is divided by the size of the drawn batch."""
 
 import os
 from importlib.metadata import version
@@ -15,7 +15,7 @@ tf.random.set_seed(0)
 
 
 def released(batch):
-    """The change of the weights for a batch of records whose gradients are zero: noise alone."""
+    """Return the change of the weights for a batch of zero gradients, which is only noise."""
     weights = tf.Variable(tf.zeros(DIMENSION))
     records = tf.zeros((batch, DIMENSION))
     optimizer = DPKerasSGDOptimizer(CLIP, MULTIPLIER, learning_rate=1.0)

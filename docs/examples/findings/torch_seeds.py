@@ -1,4 +1,4 @@
-"""A CPU generator of PyTorch keeps 32 bits of its seed, so noise can be found by trying all seeds."""
+"""A CPU generator of PyTorch uses only 32 bits of its seed, so noise can be recovered by trying all seeds."""
 
 from time import perf_counter
 
@@ -6,7 +6,7 @@ import torch
 
 
 def first_noise(seed):
-    """The first standard normal number of a generator with this seed."""
+    """Return the first standard normal number of a generator with this seed."""
     return float(torch.randn((), dtype=torch.float64, generator=torch.Generator().manual_seed(seed)))
 
 

@@ -1,4 +1,4 @@
-"""Networks of PyTorch as oracles of gradients: an extra (``pip install -e '.[torch]'``), loaded on use."""
+"""PyTorch networks as gradient oracles. They need an extra (``pip install -e '.[torch]'``) and are loaded on use."""
 
 from __future__ import annotations
 

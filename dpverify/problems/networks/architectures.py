@@ -1,11 +1,12 @@
-"""The networks of both papers.
+"""The networks of zhang2021 and wang2019.
 
-zhang2021 says: a two-layer CNN and ResNet-20, with ELU; all else is open, and chosen here. ResNet-20 (He et al. 2016,
-section 4.2) has batch normalization, which mixes the examples of a batch: one of them then moves all gradients, and
-clipping each bounds nothing. Here it has group normalization, which reads one image at a time, or none.
+zhang2021 uses a two-layer CNN and ResNet-20, with ELU. The paper does not give other details; we chose them. ResNet-20
+(He et al. 2016, section 4.2) has batch normalization, which mixes the examples of a batch. One example then moves all
+gradients, and clipping each gradient does not bound the sensitivity. Here ResNet-20 has group normalization, which
+normalizes each image on its own, or no normalization.
 
-wang2019 names the code that its networks come from, and Tables 5 and 6 have the shapes of two. CNN6 (Abadi et al.
-2016) is printed as three convolutions with 32, 64 and 128 filters and three linear layers; their sizes are ours.
+wang2019 cites the code of its networks, and Tables 5 and 6 have the shapes of two of them. CNN6 (Abadi et al. 2016) is
+described as three convolutions with 32, 64 and 128 filters and three linear layers; we chose the sizes of the layers.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ GROUPS = 8
 
 
 class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by name, without its types
-    """A convolution as a product of matrices: its gradients by example are products of small ones, and quick."""
+    """A convolution as a matrix product. Its per-example gradients are fast products of small matrices."""
 
     def forward(self, x: Any) -> Any:
-        """Convolve images (B, channels, height, width)."""
+        """Return the convolution of images (B, channels, height, width)."""
         size = self.kernel_size[0]
         step = self.stride[0]
         pad = self.padding[0]
@@ -44,7 +45,7 @@ class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by n
 
 
 class ResidualBlock(Module):  # type: ignore[misc]  # as above
-    """Two convolutions beside a shortcut, which halves sides and fills new channels with zeros (their option A)."""
+    """Two convolutions and a shortcut that subsamples pixels and pads channels with zeros (option A of He et al.)."""
 
     def __init__(self, before: int, after: int, norm: Callable[[int], Any]) -> None:
         super().__init__()
@@ -59,13 +60,13 @@ class ResidualBlock(Module):  # type: ignore[misc]  # as above
         )
 
     def forward(self, x: Any) -> Any:
-        """Do it for images (B, channels, height, width)."""
+        """Return the output for images (B, channels, height, width)."""
         short = functional.pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, 0, self.more))
         return functional.elu(self.inner(x) + short)
 
 
 def make_network(name: str, shape: tuple[int, int, int], seed: int = 0, classes: int = 10) -> Any:
-    """Make one of :data:`NETWORKS` for images of a shape (channels, height, width), drawn from a seed."""
+    """Return one of :data:`NETWORKS` for images of a shape (channels, height, width), initialized from a seed."""
     if name not in NETWORKS:
         raise check.ArgumentError("network", name, f"must be one of {', '.join(NETWORKS)}")
     before = torch.random.get_rng_state()
@@ -82,7 +83,7 @@ def make_network(name: str, shape: tuple[int, int, int], seed: int = 0, classes:
 
 
 def freeze_convolutions(network: Any) -> Any:
-    """Leave only the parameters of linear layers to be trained."""
+    """Freeze the parameters of all convolutions, and return the network."""
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d):
             layer.requires_grad_(requires_grad=False)
@@ -90,21 +91,21 @@ def freeze_convolutions(network: Any) -> Any:
 
 
 def take_convolutions(network: Any, source: Any) -> None:
-    """Copy the convolutions of another network of the same kind."""
+    """Copy the convolutions of ``source``, a network with the same architecture, to ``network``."""
     for mine, theirs in zip(network.modules(), source.modules(), strict=True):
         if isinstance(mine, nn.Conv2d):
             mine.load_state_dict(theirs.state_dict())
 
 
 def load_parameters(network: Any, w: Vector) -> Any:
-    """Give a network the parameters w, shape (d,), those that are trained."""
+    """Set the trainable parameters of a network to w, shape (d,), and return the network."""
     trained = [value for value in network.parameters() if value.requires_grad]
     nn.utils.vector_to_parameters(torch.from_numpy(w).float(), trained)
     return network
 
 
 def _cnn2(shape: tuple[int, int, int], classes: int) -> Any:
-    """Two convolutions of 3 by 3, each with ELU and pooling, and a linear layer: 9050 numbers on digits of 8 by 8."""
+    """Return two 3 by 3 convolutions with ELU and pooling, and a linear layer; 9050 parameters for 8 by 8 digits."""
     deep = 48 * (shape[1] // 4) * (shape[2] // 4)
     pool = nn.AvgPool2d(2)
     first = UnfoldedConvolution(shape[0], 16, 3, padding=1), nn.ELU(), pool
@@ -123,14 +124,14 @@ def _resnet20(norm: Callable[[int], Any]) -> Callable[[tuple[int, int, int], int
 
 
 def _cnn4(shape: tuple[int, int, int], classes: int) -> Any:
-    """That of Table 5, for 28 by 28."""
+    """Return the network of Table 5, for images of 28 by 28 pixels."""
     first = UnfoldedConvolution(shape[0], 16, 8, 2, 3), nn.ReLU(), nn.MaxPool2d(2, 1)
     second = UnfoldedConvolution(16, 32, 4, 2), nn.ReLU(), nn.MaxPool2d(2, 1)
     return nn.Sequential(*first, *second, nn.Flatten(), nn.Linear(512, 32), nn.ReLU(), nn.Linear(32, classes))
 
 
 def _cnn5(shape: tuple[int, int, int], classes: int) -> Any:
-    """That of Table 6, for 32 by 32."""
+    """Return the network of Table 6, for images of 32 by 32 pixels."""
     first = UnfoldedConvolution(shape[0], 6, 5), nn.ReLU(), nn.MaxPool2d(2)
     second = UnfoldedConvolution(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2)
     return nn.Sequential(*first, *second, nn.Flatten(), *_linear(400, 120, 84, classes))

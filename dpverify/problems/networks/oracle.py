@@ -1,9 +1,10 @@
-"""Gradients of single examples of a network, by ``torch.func``, clipped and added up in chunks.
+"""Per-example gradients of a network, computed with ``torch.func``, clipped and added up in chunks.
 
 The gradient of one image's loss (``grad`` of ``functional_call``) is mapped over a chunk (``vmap``) and recorded once
-as plain operations (``make_fx``), which run without the cost of both. It takes 32-bit floats: each part is as short as
-its clip length up to their rounding. A network whose rows depend on each other, as batch normalization makes them,
-cannot be mapped, and is refused: then one example could move all rows, and clipping would bound nothing.
+as plain operations (``make_fx``), which run without the overhead of both. The operations use 32-bit floats, so a
+clipped gradient is as short as its clip length up to their rounding. A network that mixes the examples of a batch, as
+batch normalization does, cannot be mapped and is rejected: one example could move all rows, and clipping would not
+bound the sensitivity.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.problems.images import Images
 
 LIMIT = 1 << 29
-SPARE = 1.25  # what operations need besides their results
+SPARE = 1.25  # factor for the memory that operations need besides their results
 
 
 def load_torch() -> ModuleType:
-    """Import PyTorch, or say which extra has it."""
+    """Return the module torch, or raise an ArgumentError that names the extra that installs it."""
     try:
         return importlib.import_module("torch")
     except ImportError:
@@ -36,31 +37,32 @@ def load_torch() -> ModuleType:
 
 
 def parameters_of(network: Any, names: Sequence[str]) -> Vector:
-    """Give the parameters of a network with these names, in a row."""
+    """Return the parameters of a network with these names as one vector."""
     held = dict(network.named_parameters())
     return np.concatenate([held[name].detach().numpy().astype(np.float64).ravel() for name in names])
 
 
 class NetworkGradients:
-    """A network's cross entropy on images, as what plain descent and recursive momentum ask of a batch.
+    """Clipped gradients of a network's cross entropy on images; a ``BatchOracle``.
 
     Parameters
     ----------
     network : torch.nn.Module
-        Gives ten (or more) scores for each of some images, shape (B, channels, height, width), values from 0 to 1.
-        Its parameters that want gradients are w, in their order; the others stay.
+        A network that returns a score for each class (at least ten) of each image. Images have the shape (B, channels,
+        height, width) and values from 0 to 1. The parameters with ``requires_grad`` form w, in their order; other
+        parameters are constant.
     images : Images
         The data.
     clip, change_clip : float
-        Lengths to which each gradient and each change of one is shortened, above 0; infinite: nothing is clipped.
+        Clip lengths of gradients and of their changes, above 0; an infinite length does not clip.
     limit : int
-        Bytes that a chunk may take.
+        Bytes of memory that a chunk may use.
 
     Raises
     ------
     ArgumentError
         If a clip length is not positive, one example does not fit in the limit, or the network cannot be mapped over
-        examples; later, if a gradient is not finite.
+        examples. A call raises it if a gradient is not finite.
     """
 
     def __init__(
@@ -82,13 +84,13 @@ class NetworkGradients:
             raise check.ArgumentError("limit", limit, f"must have room for one example, {bytes_of_one:.0f} bytes")
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the mean of the batch's clipped gradients at ``w``, shape (d,), into ``out``."""
+        """Write the mean of the batch's clipped gradients at ``w``, shape (d,), to ``out``."""
         out[:] = 0.0
         for part in self._parts(batch):
             self._add(self.gradients(w, part), self.clip, 1.0 / len(batch), out)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         out[:] = 0.0
         for part in self._parts(batch):
             now = self.gradients(new, part)
@@ -99,20 +101,20 @@ class NetworkGradients:
                 self._add(now, self.change_clip, (1.0 - gamma) / len(batch), out)
 
     def with_clips(self, clip: float, change_clip: float) -> NetworkGradients:
-        """Give the same with other lengths; what was recorded is shared."""
+        """Return a copy with other clip lengths, which shares the recorded operations."""
         copied = copy(self)
         copied.clip = clip
         copied.change_clip = change_clip
         return copied
 
     def rows(self, w: Vector, batch: Indices) -> Matrix:
-        """Give each example's gradient, shape (B, d); they are not clipped."""
+        """Return the gradient of each example without clipping, shape (B, d)."""
         chunks = [self.gradients(w, part) for part in self._parts(batch)]
         rows = [np.concatenate([gradient.flatten(1).numpy() for gradient in chunk], axis=1) for chunk in chunks]
         return np.concatenate(rows).astype(np.float64)
 
     def judged(self, w: Vector, images: Images) -> tuple[float, float]:
-        """Give the share of images that are put in their class, and the mean loss."""
+        """Return the accuracy and the mean loss on images."""
         torch = self.torch
         right = 0
         loss = 0.0
@@ -137,12 +139,12 @@ class NetworkGradients:
         return x, self.torch.from_numpy(images.y[batch])
 
     def gradients(self, w: Vector, batch: Indices) -> tuple[Any, ...]:
-        """Give the gradients of a chunk, one tensor (B, ...) a parameter."""
+        """Return the gradients of a chunk, a tensor (B, ...) for each parameter."""
         with self.torch.no_grad():
             return self._program(len(batch))(self._parameters(w), *self._tensors(self.images, batch))
 
     def _program(self, size: int) -> Callable[..., tuple[Any, ...]]:
-        """Record, once, what gives the gradients of a chunk of this size."""
+        """Return the recorded program for the gradients of a chunk of this size."""
         if size not in self._programs:
             func = self.torch.func
             make_fx = importlib.import_module("torch.fx.experimental.proxy_tensor").make_fx
@@ -165,7 +167,7 @@ class NetworkGradients:
 
     @staticmethod
     def _bytes_of(program: Any) -> int:
-        """Most bytes of results that are alive at a time while a program runs; views count as copies."""
+        """Return the peak number of bytes of intermediate results of a program; views count as copies."""
         alive = 0
         peak = 0
         last = dict[Any, int]()
@@ -186,7 +188,7 @@ class NetworkGradients:
         return peak
 
     def _add(self, rows: tuple[Any, ...], clip: float, weight: float, out: Vector) -> None:
-        """Add ``weight`` times the clipped rows to ``out``, or say that they are not finite."""
+        """Add ``weight`` times the clipped rows to ``out``; raise an ArgumentError if they are not finite."""
         torch = self.torch
         flat = [row.flatten(1) for row in rows]
         squares = sum(torch.linalg.vector_norm(row, dim=1, dtype=torch.float32).double().square() for row in flat)

@@ -1,1 +1,1 @@
-"""Sparse rows from file to kernel: containers, scaling, the loss, its gradients over batches."""
+"""Sparse data sets: containers, scaling, the loss, and its gradients over batches."""

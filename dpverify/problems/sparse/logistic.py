@@ -1,8 +1,8 @@
-"""The loss of ``problems.logistic`` on sparse rows, and its gradients over batches, clipped example by example.
+"""The loss of ``problems.logistic`` on sparse rows, and its gradients over batches, clipped for each example.
 
-The cost of an example is proportional to the number of entries of its row. The gradient of an example is ``slope x_i``
-and the regularizer's, which is the same for all of them: the kernel of an example adds the first to what another has
-written for all. The constants are those of dense rows.
+The cost of an example is proportional to the number of entries of its row. The gradient of an example is the sum of
+``slope x_i`` and the regularizer's gradient, which is the same for all examples. One kernel writes the regularizer's
+gradient, and another kernel adds ``slope x_i``. The constants are the same as for dense rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from dpverify.problems.sparse.rows import CsrRows, norm_bounds, sparse_rows_with
 
 @kernel
 def loss_and_gradient(rows: CsrArrays, y: Vector, w: Vector, lam: float, out: Vector) -> float:
-    """Give F(w) and write its gradient into ``out``, in one pass over the rows. Shapes: ``w``, ``out`` (d,)."""
+    """Return F(w) and write its gradient to ``out``, in one pass over the rows. Shapes: ``w``, ``out`` (d,)."""
     starts, columns, values = rows
     total = 0.0
     penalty = 0.0
@@ -67,7 +67,7 @@ def add_example(w: Vector, columns: Columns, values: Vector, y: float, out: Vect
 
 @inner_kernel
 def write_penalty(weight: float, w: Vector, out: Vector) -> None:
-    """Write the regularizer's gradient at ``w``, times its weight, into ``out``; a ``Common``."""
+    """Write the regularizer's gradient at ``w``, times its weight, to ``out``; a ``Common``."""
     if weight == 0.0:
         for j in range(out.shape[0]):
             out[j] = 0.0
@@ -77,16 +77,21 @@ def write_penalty(weight: float, w: Vector, out: Vector) -> None:
 
 
 class SparseLogistic:
-    """Nonconvex-regularized logistic regression on sparse rows; what ``LogisticRegression`` is on dense ones.
+    """Nonconvex-regularized logistic regression on sparse rows; for dense rows, see ``LogisticRegression``.
 
     Parameters
     ----------
     x : CsrRows
         n rows of d columns.
     y : (n,) array of float
-        Labels, 0 or 1; a ValueError if there are others.
+        Labels, 0 or 1.
     lam, radius
-        As of ``LogisticRegression``.
+        As in ``LogisticRegression``.
+
+    Raises
+    ------
+    ValueError
+        If a shape or a label is wrong.
     """
 
     def __init__(self, x: CsrRows, y: Vector, lam: float = 0.001, radius: float | None = None) -> None:
@@ -112,16 +117,16 @@ class SparseLogistic:
         return write_penalty
 
     def loss_and_gradient(self, w: Vector) -> tuple[float, Vector]:
-        """F and its gradient at ``w``, both of shape (d,), in one pass over the rows."""
+        """Return F and its gradient at ``w``, shape (d,), computed in one pass over the rows."""
         out = np.empty_like(w)
         return loss_and_gradient(self.x.arrays, self.y, w, self.lam, out), out
 
     def loss(self, w: Vector) -> float:
-        """Empirical risk F at ``w``, shape (d,)."""
+        """Return the empirical risk F at ``w``, shape (d,)."""
         return self.loss_and_gradient(w)[0]
 
     def gradient(self, w: Vector) -> Vector:
-        """Gradient of F at ``w``, shape (d,)."""
+        """Return the gradient of F at ``w``, shape (d,)."""
         return self.loss_and_gradient(w)[1]
 
 
@@ -150,7 +155,7 @@ def sparse_descent(
     noise: Generator,
     iterates: Matrix,
 ) -> int:
-    """Do noisy descent; how many steps until one is not finite. As ``logistic_descent``; ``unit`` has shape (d,)."""
+    """Do steps of noisy descent as ``logistic_descent`` does; ``unit`` has shape (d,)."""
     d = w.shape[0]
     for t in range(etas.shape[0]):
         if size < order.shape[0]:
@@ -173,7 +178,7 @@ def sparse_descent(
 
 
 class SparseBatchGradient:
-    """``BatchGradient`` on sparse rows, which are not copied; ``clip`` is as there."""
+    """``BatchGradient`` on sparse rows, which are not copied; ``clip`` is as in ``BatchGradient``."""
 
     def __init__(self, problem: SparseLogistic, clip: float | None = None) -> None:
         bound = problem.radius if clip is None else check.positive(clip=clip)
@@ -183,7 +188,7 @@ class SparseBatchGradient:
         self._sum, self._mean, self._unit = np.zeros(d), np.zeros(d), np.zeros(d)
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Write the gradient at ``w`` over the examples in ``batch``, at least one, into ``out``, shape (d,)."""
+        """Write the gradient at ``w`` over a ``batch`` of at least one example to ``out``, shape (d,)."""
         clipped_sparse(*self._data, batch, w, self.clip, self._sum)
         add_penalty(self._sum, len(batch), w, self._lam, out)
 
@@ -200,21 +205,21 @@ class SparseBatchGradient:
         noise: Generator,
         kept: Matrix,
     ) -> int:
-        """Do steps of noisy descent, as ``CompiledDescent`` says."""
+        """Do steps of noisy descent, as specified by ``CompiledDescent``."""
         rows, y, lengths = self._data
         data = rows, y, lengths, order, size, self.clip, self._lam, etas, rhos, std
         return int(sparse_descent(*data, self._unit, self._sum, w, old, self._mean, batches, noise, kept))
 
 
 class SparseRecursiveGradient(SparseBatchGradient):
-    """``RecursiveGradient`` on sparse rows; ``change_clip`` is as there."""
+    """``RecursiveGradient`` on sparse rows; ``change_clip`` is as in ``RecursiveGradient``."""
 
     def __init__(self, problem: SparseLogistic, clip: float | None = None, change_clip: float = math.inf) -> None:
         super().__init__(problem, clip)
         self.change_clip = change_clip if change_clip == math.inf else check.positive(change_clip=change_clip)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
-        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) into ``out``."""
+        """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
         recursive_sparse(*self._data, batch, new, old, gamma, self.clip, self.change_clip, self._sum)
         add_penalty(self._sum, len(batch), new, self._lam, out)
         if self._lam > 0.0 and gamma < 1.0:
@@ -224,7 +229,7 @@ class SparseRecursiveGradient(SparseBatchGradient):
 
 
 def sparse_line_losses(problem: SparseLogistic, clip: float, w: Vector, direction: Vector, lengths: Vector) -> Vector:
-    """Give what ``line_losses`` gives, on sparse rows: the mean loss at ``w - length direction``, cut; shape (K,)."""
+    """Return the clipped mean loss at ``w - length direction`` for each length, shape (K,), as ``line_losses`` does."""
     sign = 1.0 - 2.0 * problem.y
     at = problem.x @ w
     along = problem.x @ direction

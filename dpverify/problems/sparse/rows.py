@@ -1,11 +1,11 @@
 """Rows of a data set that store only their nonzero entries: the container, scaling, and construction from a file.
 
-Rows come from scipy.sparse, from arrays, or from the parts in which a file is read. One rule decides whether a part,
-and the whole, is dense or sparse. ``SparseProblem`` is what an optimizer that takes one example a step needs of a
-problem with such rows.
+Rows come from scipy.sparse, from arrays, or from the parts of a file. The same rule decides whether a part, and the
+complete matrix, is stored as dense or sparse. ``SparseProblem`` is the interface of a problem with such rows for
+optimizers that use one example in each step.
 
-Lengths are bounded from above with rounding, and rows are scaled, as ``problems.rows`` does it. A row with k stored
-entries is a dense row of width k: zeros add nothing to a sum of squares, without rounding.
+Norms are bounded from above and rows are scaled as in ``problems.rows``. A row with k stored entries is treated as a
+dense row of width k, because adding zeros to a sum of squares causes no rounding.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class CsrRows:
     Attributes
     ----------
     starts : (n + 1,) array of int64
-        From 0 to m, the number of stored entries.
+        Start of each row, and at the end m, the number of stored entries.
     columns : (m,) array of uint32
-        Column of each entry, below d, rising within each row.
+        Column of each entry, below d, increasing within each row.
     values : (m,) array of float
-        Finite, none of them 0.
+        Values of the entries, finite and nonzero.
     width : int
         d.
     """
@@ -52,7 +52,7 @@ class CsrRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
+        """Numbers of rows and columns."""
         return len(self), self.width
 
     @property
@@ -62,7 +62,7 @@ class CsrRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the three arrays."""
+        """Size of the three arrays in bytes."""
         return self.starts.nbytes + self.columns.nbytes + self.values.nbytes
 
     @property
@@ -71,11 +71,11 @@ class CsrRows:
         return CsrArrays(self.starts, self.columns, self.values)
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return len(self.starts) - 1
 
     def __getitem__(self, chosen: Indices | NDArray[np.bool_] | slice) -> CsrRows:
-        """Copy some rows, by their numbers, by a mask or by a slice."""
+        """Return a copy of some rows, selected by indices, a mask or a slice."""
         index = np.atleast_1d(np.arange(len(self))[chosen])
         starts = np.zeros(len(index) + 1, dtype=np.int64)
         np.cumsum(self.starts[index + 1] - self.starts[index], out=starts[1:])
@@ -84,21 +84,21 @@ class CsrRows:
         return selected
 
     def __matmul__(self, w: Vector) -> Vector:
-        """Products of all rows and ``w``, shape (d,)."""
+        """Return the inner products of all rows and ``w``, shape (d,)."""
         out = np.empty(len(self))
         row_products(self.arrays, check.array(self.width, w=w), out)
         return out
 
     def with_values(self, values: Vector) -> CsrRows:
-        """Put other values in the same places; ``starts`` and ``columns`` are shared."""
+        """Return rows with other values at the same positions; ``starts`` and ``columns`` are shared."""
         return replace(self, values=values)
 
     def widened(self, width: int) -> CsrRows:
-        """Give the rows more columns, all of them empty."""
+        """Return the rows with additional empty columns."""
         return replace(self, width=check.whole(self.width, MOST_COLUMNS, width=width))
 
     def dense(self) -> Matrix:
-        """Write all entries out, shape (n, d); an ArgumentError if that does not fit in memory."""
+        """Return a dense matrix, shape (n, d); raise an ArgumentError if it does not fit in memory."""
         check.memory(len(self) * self.width, examples=len(self), features=self.width)
         out = np.zeros(self.shape)
         out[np.repeat(np.arange(len(self)), np.diff(self.starts)), self.columns] = self.values
@@ -110,10 +110,10 @@ Rows: TypeAlias = Matrix | CsrRows
 
 
 def csr_rows(x: Any) -> CsrRows:
-    """Take a matrix of scipy.sparse, of any format; entries in one place are added up, what is 0 is dropped.
+    """Return a scipy.sparse matrix of any format as rows; duplicate entries are added up, and zeros are dropped.
 
-    An ArgumentError if an entry is no finite number, or the matrix has no row or no column. The arrays of ``x`` are not
-    changed; its values are shared where they are as they have to be.
+    The arrays of ``x`` are not changed. The values are shared with ``x`` if they need no conversion. Raises an
+    ArgumentError if an entry is not a finite number, or the matrix has no row or no column.
     """
     from scipy import sparse
 
@@ -136,7 +136,7 @@ def csr_rows(x: Any) -> CsrRows:
 
 
 class SparseProblem(Protocol):
-    """Rows, labels, the first iterate; and the gradient of an example in two parts, of which one is its own."""
+    """Rows, labels, the first iterate, and gradients in two parts: a common part and the part of an example."""
 
     @property
     def x(self) -> CsrRows: ...  # noqa: D102 -- n rows of d columns
@@ -153,18 +153,18 @@ class SparseProblem(Protocol):
 
 
 EPS: Final = float(np.finfo(np.float64).eps)
-TINY: Final = float(np.finfo(np.float64).tiny)  # products below it lose more than a rounding
+TINY: Final = float(np.finfo(np.float64).tiny)  # smaller products lose more than a rounding
 
 
 @step_kernel
 def slack(width: int) -> float:
-    """Relative error that covers the float norm of a row: ``width`` squares, their sum, a root, two products."""
+    """Return a bound on the relative error of a row's float norm: ``width`` squares, a sum, a root, two products."""
     return (width + 16) * EPS
 
 
 @step_kernel
 def bound_of(values: Vector, first: int, last: int) -> float:
-    """Bound the norm of ``values[first:last]`` from above; squares neither overflow nor vanish."""
+    """Return an upper bound on the norm of ``values[first:last]``; squares neither overflow nor underflow."""
     largest = 0.0
     square = 0.0
     for k in range(first, last):
@@ -180,14 +180,14 @@ def bound_of(values: Vector, first: int, last: int) -> float:
 
 @kernel
 def fill_bounds(starts: Indices, values: Vector, out: Vector) -> None:
-    """Write a bound on the norm of each row into ``out``, shape (n,)."""
+    """Write an upper bound on the norm of each row to ``out``, shape (n,)."""
     for i in range(out.shape[0]):
         out[i] = bound_of(values, starts[i], starts[i + 1])
 
 
 @kernel
 def fill_scaled(starts: Indices, values: Vector, radius: float, clip: bool, out: Vector) -> None:
-    """Write the values of the scaled rows into ``out``, shape (m,); ``clip``: short rows stay as they are."""
+    """Write the values of the scaled rows to ``out``, shape (m,); with ``clip``, short rows do not change."""
     for i in range(starts.shape[0] - 1):
         first = starts[i]
         last = starts[i + 1]
@@ -205,14 +205,14 @@ def fill_scaled(starts: Indices, values: Vector, radius: float, clip: bool, out:
 
 
 def norm_bounds(rows: CsrRows) -> Vector:
-    """Bound the norm of every row from above, rounding included, as ``rows.row_norm_bounds``; shape (n,)."""
+    """Return an upper bound on the norm of every row, shape (n,), as ``rows.row_norm_bounds`` does."""
     out = np.empty(len(rows))
     fill_bounds(rows.starts, rows.values, out)
     return out
 
 
 def sparse_rows_within(rows: CsrRows, radius: float) -> NDArray[np.bool_]:
-    """Decide for every row if its exact norm is <= ``radius``; by fractions where in doubt."""
+    """Return for every row whether its exact norm is <= ``radius``; close cases use fractions."""
     bounds = norm_bounds(rows)
     inside = bounds <= radius
     doubtful = ~inside & (bounds <= radius * (1.0 + 4.0 * (np.diff(rows.starts) + 16) * EPS))
@@ -223,7 +223,7 @@ def sparse_rows_within(rows: CsrRows, radius: float) -> NDArray[np.bool_]:
 
 
 def scale_sparse(rows: CsrRows, how: RowScaling = "unit", radius: float = 1.0) -> CsrRows:
-    """Bring every row by itself into the ball of a given radius, exactly, as ``rows.scale_rows``."""
+    """Return the rows, each scaled on its own into the ball of this radius, as ``rows.scale_rows`` does."""
     if how not in ("unit", "clip", "none"):
         raise ValueError(f"how must be unit, clip or none, got how={how!r}.")
     if not 0 < radius < np.inf:
@@ -237,23 +237,23 @@ def scale_sparse(rows: CsrRows, how: RowScaling = "unit", radius: float = 1.0) -
 
 DENSE_PART: Final = 4
 
-VECTORS: Final = 8  # of length d that even the smallest run keeps
+VECTORS: Final = 8  # number of vectors of length d in the smallest run
 
 
 def better_dense(examples: int, features: int, stored: int) -> bool:
-    """Apply the rule: dense where at least a quarter of the entries are not 0.
+    """Test whether rows should be dense: at least a quarter of the entries are nonzero.
 
-    A stored entry takes 12 bytes and about four times as long as an entry of a dense row. At a quarter, sums over
-    batches take about as long either way where rows have some hundred columns, and dense arrays are 2.7 times as large.
+    A stored entry takes 12 bytes and about four times as long as an entry of a dense row. At a quarter, and with some
+    hundred columns, sums over batches take about the same time for both, and dense arrays are 2.7 times as large.
     """
     return DENSE_PART * stored >= examples * features
 
 
 class RowBuilder:
-    """Parts of a matrix, in order, and what they take.
+    """Builder of a matrix from parts in order, which also keeps track of memory.
 
-    ``limit``: bytes of memory that may be used; more than that is refused as soon as it can be foreseen. ``first``:
-    number of the first column, before which nothing is stored.
+    ``limit``: bytes of memory that may be used. A DataError is raised as soon as the estimate exceeds it. ``first``:
+    index of the first column of the result.
     """
 
     def __init__(self, source: Path | str, limit: int) -> None:
@@ -268,11 +268,11 @@ class RowBuilder:
 
     @property
     def features(self) -> int:
-        """How many columns there are so far."""
+        """Number of columns so far."""
         return self._end - self.first
 
     def add(self, part: Rows, share: float) -> None:
-        """Take the next rows; ``share`` of the file, in (0, 1], was read by now. Refuse what will not fit."""
+        """Add the next rows, after which a ``share`` in (0, 1] of the file was read; check the estimated memory."""
         stored = part.stored if isinstance(part, CsrRows) else int(np.count_nonzero(part))
         if not isinstance(part, CsrRows):
             part = part.copy() if better_dense(len(part), part.shape[1], stored) else _without_zeros(part)
@@ -290,7 +290,7 @@ class RowBuilder:
         check_needed(self._source, words + estimate, needed, self._limit)
 
     def build(self, *, dense: bool = False) -> Rows:
-        """Put the parts together and forget them; ``dense``: whatever the rule says, refused where it does not fit."""
+        """Return the matrix and release the parts; ``dense`` overrides the rule. A DataError if it does not fit."""
         self._check(1.0)
         n = self.examples
         d = self.features
@@ -324,7 +324,7 @@ class RowBuilder:
         return CsrRows(starts, columns, values, self.features)
 
     def _drain(self) -> Iterator[Rows]:
-        """Give the parts in order, each of them free once it was used."""
+        """Yield the parts in order and release each part after its use."""
         self._parts.reverse()
         while self._parts:
             yield self._parts.pop()

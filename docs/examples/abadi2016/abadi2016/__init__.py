@@ -1,1 +1,1 @@
-"""Statements of Abadi et al. (2016) about privacy, as an author outside dpverify adds a paper."""
+"""Statements of Abadi et al. (2016) about privacy, an example of a paper in a package outside dpverify."""

@@ -1,1 +1,1 @@
-"""Part of Arora et al. (2023): its statements about other work and the parameters of its theorems."""
+"""Part of Arora et al. (2023): its algorithms, its statements about other work, and the parameters of its theorems."""

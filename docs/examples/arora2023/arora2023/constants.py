@@ -2,10 +2,11 @@
 
     python docs/examples/arora2023/arora2023/constants.py
 
-A row is a setting of Theorem B.3 with L_0 = L_1 = F_0 = 1, its numbers rounded down. c is what the accountant needs for
-(epsilon, delta): for the gradients of line 9 alone, for the changes of line 13 alone, and for both. Lemma 3 of Abadi et
-al. 2016 needs a rate below 1/(16 sigma), sigma being the noise on a sum over the bound of an example, which is c
-sqrt(log(1/delta))/epsilon max(1, sqrt(T) b_2/n) for the changes. The last column is the c below which they meet it.
+A row is a setting of Theorem B.3 with L_0 = L_1 = F_0 = 1, with T, q and b_2 rounded down. c is the constant that the
+accountant needs for (epsilon, delta): for the gradients of line 9 alone, for the changes of line 13 alone, and for
+both. Lemma 3 of Abadi et al. 2016 requires a rate below 1/(16 sigma), where sigma is the deviation of the noise on a
+sum over the bound on an example. For the changes, sigma is c sqrt(log(1/delta))/epsilon max(1, sqrt(T) b_2/n). The last
+column is the c below which the changes satisfy this condition.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SETTINGS: Final = (
 
 
 class Constants(NamedTuple):
-    """A row."""
+    """A row of the table."""
 
     steps: int
     phase: int
@@ -44,7 +45,7 @@ class Constants(NamedTuple):
 
 
 def theorem(n: int, d: int, epsilon: float, delta: float) -> SpiderBoostSettings:
-    """Return T, q and b_2 of Theorem B.3, as its proof has them, rounded down."""
+    """Return T, q and b_2 of Theorem B.3 as in its proof, rounded down."""
     a_bar = math.sqrt(d * math.log(1.0 / delta)) / (n * epsilon)
     steps = a_bar ** (-4.0 / 3.0)
     batch = max(a_bar ** (-2.0 / 3.0), n * a_bar ** (2.0 / 3.0))
@@ -57,13 +58,13 @@ def theorem(n: int, d: int, epsilon: float, delta: float) -> SpiderBoostSettings
 def needed_constant(
     settings: SpiderBoostSettings, n: int, epsilon: float, delta: float, kinds: slice = slice(0, 2)
 ) -> float:
-    """Return the c that the accountant needs. ``kinds``: of releases, the gradients and then the changes."""
+    """Return the c that the accountant needs. ``kinds`` selects the releases: gradients (0) and changes (1)."""
     sigma = least_factor(lambda factor: releases(settings, n, factor)[kinds], epsilon, delta)
     return 2.0 * sigma * epsilon / math.sqrt(math.log(1.0 / delta))
 
 
 def constants(n: int, d: int, epsilon: float, delta: float) -> Constants:
-    """Return the constants at a setting."""
+    """Return the row for a setting."""
     s = theorem(n, d, epsilon, delta)
     needed = [needed_constant(s, n, epsilon, delta, kinds) for kinds in (slice(0, 1), slice(1, 2), slice(0, 2))]
     rate = s.batch / n

@@ -1,14 +1,16 @@
 """The JL method, Algorithm 4 of arora2023: a private algorithm for generalized linear models in k dimensions.
 
-Phi is a k x d matrix of independent normal numbers of variance 1/k, which is public. The base algorithm runs on the
-rows Phi x, and the output is Phi^T times its output. So the products <w, x> of the model are those in k dimensions.
+Phi is a public k x d matrix of independent normal numbers of variance 1/k. The base algorithm runs on the rows Phi x,
+and the output is Phi^T times the output of the base algorithm. So the inner products <w, x> of the model are computed
+in k dimensions.
 
-The paper runs the base with twice the Lipschitz constant, for rows that become up to twice as long, and with delta/2,
-for the small probability that a row becomes longer. Here a row longer than 1 is shortened to 1. The guarantee of the
-base then holds for every Phi, with the whole delta and without the factor 2. The price is in the loss: about half of
-the rows of length 1 are shortened, by an order of 1/sqrt(k), so that the gradient in k dimensions is Phi times that in
-d dimensions only up to such an error. Corollary 6.2 is not proved for this variant. Its population rate also rests on
-Lemma E.2, which fails (claim `lemma-e-2`). The regularizer of `train` acts on the k weights.
+The paper runs the base algorithm with twice the Lipschitz constant, because rows may become twice as long, and with
+delta/2, because rows become longer with a small probability. Here a row longer than 1 is shortened to 1. The guarantee
+of the base algorithm then holds for every Phi, with the full delta and without the factor 2. The cost is a larger loss:
+about half of the rows of length 1 are shortened, by an order of 1/sqrt(k), and the gradient in k dimensions is Phi
+times the gradient in d dimensions only up to an error of this order. Corollary 6.2 is not proved for this variant. Its
+population rate also depends on Lemma E.2, which fails (claim `lemma-e-2`). The regularizer of `train` applies to the k
+weights.
 
 dpverify train docs/examples/arora2023/arora2023/embedding.py:EMBEDDED --embedding 8 --epsilon 2 --delta 1e-5
 """
@@ -40,7 +42,7 @@ DIMENSION: Final = 10
 
 
 def embedding(k: int, d: int, seed: Seed) -> Matrix:
-    """Draw Phi, shape (k, d); from k = d on it is the identity."""
+    """Return a random Phi, shape (k, d), or the identity if k >= d."""
     if k >= d:
         return np.eye(d)
     phi: Matrix = generator(seed, EMBEDDING_STREAM).standard_normal((k, d)) / np.sqrt(k)
@@ -48,7 +50,7 @@ def embedding(k: int, d: int, seed: Seed) -> Matrix:
 
 
 def embedded_rows(x: Matrix, phi: Matrix) -> Matrix:
-    """Return the rows Phi x, shape (n, k); those longer than 1 are shortened to 1."""
+    """Return the rows Phi x, shape (n, k), each shortened to length 1 if it is longer."""
     return scale_rows(x @ phi.T, "clip")
 
 
@@ -86,13 +88,13 @@ class Embedded(Algorithm[Any]):
         self.needs_lipschitz = base.needs_lipschitz
 
     def inner(self, settings: Any) -> Settings:
-        """Return the settings of the base."""
+        """Return the settings of the base algorithm."""
         fields = self.base.settings.__struct_fields__
         inner: Settings = self.base.settings(**{name: getattr(settings, name) for name in fields})
         return inner
 
     def complete(self, request: Mapping[str, Any], examples: int) -> Any:
-        """Fill in the settings of the base."""
+        """Return all settings, with those that the base algorithm fills in."""
         inner = self.base.complete({name: value for name, value in request.items() if name != "embedding"}, examples)
         return self.settings(**msgspec.structs.asdict(inner), embedding=request.get("embedding", DIMENSION))
 
@@ -127,11 +129,11 @@ class Embedded(Algorithm[Any]):
         return self.base.sigma(self.inner(settings), size, epsilon, delta)
 
     def audit_target(self, delta: float) -> AuditTarget:
-        """The worst pair of the base: an embedding has no effect on it."""
+        """Return the audit of the base algorithm; an embedding does not affect its worst case."""
         return self.base.audit_target(delta)
 
     def conformance(self) -> tuple[dv.PrivateOptimizer, dv.Promise]:
-        """The step of the base."""
+        """Return the step of the base algorithm."""
         return self.base.conformance()
 
 

@@ -1,15 +1,16 @@
 """Recursive regularization with noisy gradient descent, Algorithms 3 and 7 of arora2023, for convex losses.
 
-Neighbours replace one example. Round t = 1, .., T has n/T examples, rounded down, of its own (the loop of line 3 must
-go to T); the remaining ones are not used. It makes K - 1 steps on these examples for f plus the sum over s < t of
-lambda_s/2 |w - wbar_s|^2, where wbar_0 = 0 and lambda_s = 2^s lambda, and projects w on the ball of radius 2^(t/2) R.
-wbar_t is the mean of the K points, the k-th with the weight (1 - eta_t lambda_t)^-k, and eta_t = log(K)/(lambda_t K).
-The loss of round t is (2^t - 1) lambda strongly convex, which is less than this lambda_t. The output is wbar_T.
+Neighbours replace one example. Each round t = 1, .., T uses n/T new examples, rounded down (the loop of line 3 must go
+to T). The remaining examples are not used. The round makes K - 1 steps on these examples for f plus the sum over s < t
+of lambda_s/2 |w - wbar_s|^2, where wbar_0 = 0 and lambda_s = 2^s lambda, and projects w on the ball of radius
+2^(t/2) R. wbar_t is the weighted mean of the K points. Point k has the weight (1 - eta_t lambda_t)^-k, with
+eta_t = log(K)/(lambda_t K). The loss of round t is (2^t - 1) lambda strongly convex, which is less than lambda_t. The
+output is wbar_T.
 
 The run clips the gradient of each example at L_0. Replacing an example moves the mean gradient of its part by at most
-2 L_0/(n/T), and the noise has sigma times this deviation. An example is in one round only, so that a run is K - 1
-Gaussian steps on all examples of a part. Theorem 5.1 prints a variance with K_t^2 and n where Lemma D.3 has K_t and n/T
-(claim `theorem-5-1-noise`). Here sigma is what the accountant certifies.
+2 L_0/(n/T), and the deviation of the noise is sigma times this bound. An example is in one round only, so a run is
+K - 1 Gaussian steps on all examples of a part. Theorem 5.1 prints a variance with K_t^2 and n where Lemma D.3 has K_t
+and n/T (claim `theorem-5-1-noise`). Here sigma comes from the accountant.
 
 dpverify train docs/examples/arora2023/arora2023/recursive_regularization.py:RECURSIVE --lam 0 --epsilon 2 --delta 1e-5
 """
@@ -40,13 +41,13 @@ from dpverify.problems.example_gradients import BatchMean, clipped
 from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
 
-LIPSCHITZ: Final = 1.0  # L_0 of rows of length 1
-SMOOTHNESS: Final = 0.25  # L_1 of the logistic loss on them, for the defaults only
+LIPSCHITZ: Final = 1.0  # L_0 for rows of length 1
+SMOOTHNESS: Final = 0.25  # L_1 of the logistic loss on such rows; only the defaults use it
 
 
 @dataclass(frozen=True)
 class RoundParameters:
-    """T, K - 1, lambda, R, sigma and L_0."""
+    """Parameters of a run: T, K - 1, lambda, R, sigma and L_0."""
 
     rounds: int
     moves: int
@@ -71,12 +72,12 @@ def descend(
 
 @dataclass
 class Rounds:
-    """State of Algorithm 3. ``w`` is changed in place; after the last step of a round it is the round's mean."""
+    """State of Algorithm 3. ``w`` is changed in place; after the last step of a round it is wbar_t."""
 
     parameters: RoundParameters
     w: Vector
     t: int = 0
-    total: float = 1.0  # sum of the weights divided by the last one
+    total: float = 1.0  # sum of the weights divided by the last weight
     pull: float = field(init=False)
     anchor: Vector = field(init=False)
     mean: Vector = field(init=False)
@@ -88,22 +89,22 @@ class Rounds:
 
     @property
     def round(self) -> int:
-        """The number of the round to which the next step belongs, from 1 on."""
+        """Number of the round of the next step, from 1 on."""
         return self.t // self.parameters.moves + 1
 
     def deviation(self, size: int) -> float:
-        """Return the deviation of a coordinate of the noise for a part of this size."""
+        """Return the standard deviation of each coordinate of the noise for a part of this size."""
         return self.parameters.sigma * 2.0 * self.parameters.lipschitz / size
 
     def begin(self) -> None:
-        """Start from 0 if the next step is the first one of a round."""
+        """Reset the state to 0 if the next step is the first step of a round."""
         if self.t % self.parameters.moves == 0:
             self.w[:] = 0.0
             self.mean[:] = 0.0
             self.total = 1.0
 
     def step(self, mean: Vector, size: int, unit: Vector) -> Vector:
-        """Release the mean gradient of ``size`` examples plus noise, and move; ``unit``: standard normal, (d,)."""
+        """Do a step, and return the noisy mean gradient of ``size`` examples; ``unit`` (d,) is standard normal."""
         p = self.parameters
         number = self.round
         std = self.deviation(size)
@@ -124,7 +125,7 @@ class Rounds:
 
 
 class RoundsRun(SampledRun):
-    """A run on n examples in a random order, of which every round has a part."""
+    """A run on n examples in a random order; each round uses a part of them."""
 
     def __init__(
         self, gradients: BatchMean, examples: int, start: Vector, parameters: RoundParameters, seed: Seed = 0
@@ -138,7 +139,7 @@ class RoundsRun(SampledRun):
 
     @property
     def output(self) -> Vector:
-        """wbar_T, shape (d,); a copy. An ArgumentError before the last step."""
+        """A copy of wbar_T, shape (d,); reading it before the last step raises an ArgumentError."""
         if self.t < self._last:
             raise check.ArgumentError("t", self.t, f"must have reached the last step {self._last}")
         return self.w
@@ -154,7 +155,7 @@ class RoundsRun(SampledRun):
 
 
 class RecursiveSettings(NoisySettings, frozen=True, kw_only=True):
-    """Settings of Algorithm 3. A step is one of Algorithm 7; all rounds have equally many."""
+    """Settings of Algorithm 3. A step is a step of Algorithm 7; all rounds have the same number of steps."""
 
     steps: Annotated[
         int,
@@ -183,7 +184,7 @@ class RecursiveRegularization(Algorithm[RecursiveSettings]):
     settings = RecursiveSettings
 
     def complete(self, request: Mapping[str, Any], examples: int) -> RecursiveSettings:
-        """Fill in the settings; steps that do not make whole rounds are left out."""
+        """Return all settings; the number of steps is rounded down to complete rounds."""
         radius = request.get("radius", 1.0)
         strength = request.get("strength", LIPSCHITZ**2 / (SMOOTHNESS * radius**2 * examples))
         rounds = request.get("rounds", max(1, math.floor(math.log2(SMOOTHNESS / strength))))
@@ -222,7 +223,7 @@ class RecursiveRegularization(Algorithm[RecursiveSettings]):
         return dv.sigma(epsilon, delta, steps=self.moves(settings))
 
     def audit_target(self, delta: float) -> AuditTarget:
-        """The sum of what a round of four steps releases, of four examples whose gradients have full length."""
+        """Return an audit of the summed releases of a round of four steps on four gradients of length L_0."""
         p = RoundParameters(1, 4, 1.0, 1.0, 2.0)
 
         def mechanism(signs: Vector, rng: Generator, size: int) -> Vector:
@@ -237,7 +238,7 @@ class RecursiveRegularization(Algorithm[RecursiveSettings]):
         return gaussian_target(remark, mechanism, opposed(4), math.sqrt(p.moves) / p.sigma, delta)
 
     def conformance(self) -> tuple[dv.PrivateOptimizer, dv.Promise]:
-        """Two rounds of four steps, in which the given rows are the examples' gradients; released means."""
+        """Return two rounds of four steps, and their promise; the given rows are the gradients of the examples."""
         p = RoundParameters(2, 4, 0.5, 3.0, 2.0, lipschitz=0.7)
 
         def start() -> Rounds:

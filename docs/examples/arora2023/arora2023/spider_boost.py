@@ -2,16 +2,16 @@
 
     nabla_t = mean over S_t of grad f_i(w_t) + g_t                                        if q divides t
     nabla_t = nabla_(t-1) + mean over S_t of (grad f_i(w_t) - grad f_i(w_(t-1))) + g_t    otherwise
-    w_(t+1) = w_t - eta nabla_t,                      the output is one of w_1, ..., w_T, each as likely
+    w_(t+1) = w_t - eta nabla_t,                      the output is uniform among w_1, ..., w_T
 
-S_t is drawn without replacement: b_1 of the n examples if q divides t, otherwise b_2. No vector of an example is longer
-than lambda_t, which is L_0 if q divides t, and otherwise min(L_1 |w_t - w_(t-1)|, 2 L_0). It is known from what was
-released before. The run clips at this length, which changes nothing where the paper's assumptions hold. Replacing one
+S_t is drawn without replacement: b_1 of the n examples if q divides t, otherwise b_2. The vector of an example is not
+longer than lambda_t, which is L_0 if q divides t, and otherwise min(L_1 |w_t - w_(t-1)|, 2 L_0). Earlier releases
+determine lambda_t. The run clips at this length, which changes nothing if the paper's assumptions hold. Replacing one
 example therefore moves the mean by at most 2 lambda_t/b, and g_t has the deviation m_t 2 lambda_t/b in each coordinate.
-The multiplier m_t is sigma max(1, b_1 sqrt(T/q)/n) or sigma max(1, b_2 sqrt(T)/n), as lines 2 to 4 have it with
+The multiplier m_t is sigma max(1, b_1 sqrt(T/q)/n) or sigma max(1, b_2 sqrt(T)/n), as in lines 2 to 4 with
 sigma = c sqrt(log(1/delta))/(2 epsilon).
 
-The loop of line 5 also has t = T. Nothing that is returned depends on this estimate, and it is not made.
+The loop of line 5 also has t = T. The output does not depend on this estimate, so the run does not compute it.
 
 dpverify train docs/examples/arora2023/arora2023/spider_boost.py:SPIDER_BOOST --epsilon 2 --delta 1e-5
 dpverify calibrate docs/examples/arora2023/arora2023/spider_boost.py:SPIDER_BOOST --n 1000 --epsilon 2 --delta 1e-5
@@ -46,12 +46,12 @@ from dpverify.problems.example_gradients import BatchOracle, clipped
 from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
 
-LIPSCHITZ: Final = 1.0  # L_0 of rows of length 1, without the regularizer, which depends on no example
+LIPSCHITZ: Final = 1.0  # L_0 for rows of length 1, without the regularizer, which depends on no example
 AUDITED_PHASE: Final = 4
 
 
 class Gradients(BatchOracle, Protocol):
-    """Means over a batch of vectors that are clipped at lengths which the run chooses."""
+    """An oracle of batch means whose clip lengths the run changes."""
 
     clip: float
     change_clip: float
@@ -59,7 +59,7 @@ class Gradients(BatchOracle, Protocol):
 
 @dataclass(frozen=True)
 class SpiderParameters:
-    """T, q, b_1, b_2, eta, L_0, L_1, and the multipliers of the noise: deviation over sensitivity."""
+    """Parameters of a run: T, q, b_1, b_2, eta, L_1, both noise multipliers (deviation over sensitivity) and L_0."""
 
     steps: int
     phase: int
@@ -97,7 +97,7 @@ class Spider:
     parameters: SpiderParameters
     w: Vector
     t: int = 0
-    length: float = 0.0  # of the last move
+    length: float = 0.0  # length of the last move
     arrays: Matrix = field(init=False)  # old, step, mean, released, estimate
 
     def __post_init__(self) -> None:
@@ -110,17 +110,17 @@ class Spider:
 
     @property
     def bound(self) -> float:
-        """lambda_t, to which the vectors of the next estimate are clipped."""
+        """The clip length lambda_t of the next estimate."""
         p = self.parameters
         return p.lipschitz if self.is_start else min(p.smoothness * self.length, 2.0 * p.lipschitz)
 
     def deviation(self, size: int) -> float:
-        """Return the deviation of a coordinate of the noise of the next estimate, on a batch of this size."""
+        """Return the standard deviation of each coordinate of the next noise, for a batch of this size."""
         p = self.parameters
         return (p.first_multiplier if self.is_start else p.multiplier) * 2.0 * self.bound / size
 
     def step(self, gradients: Gradients, batch: Indices, unit: Vector) -> Vector:
-        """Do lines 6 to 16 with unit noise, shape (d,). Return what is released besides the estimate before; a copy."""
+        """Do lines 6 to 16 with standard normal ``unit``, shape (d,). Return a copy of the noisy mean, the release."""
         old, step, mean, released, estimate = self.arrays
         if self.is_start:
             gradients.clip = self.bound
@@ -128,7 +128,7 @@ class Spider:
         elif self.bound > 0.0:
             gradients.change_clip = self.bound
             gradients.change(self.w, old, batch, 0.0, mean)
-        else:  # w did not move, so neither did any gradient
+        else:  # w did not move, so no gradient changed
             mean[:] = 0.0
         add_release(0.0 if self.is_start else 1.0, self.deviation(len(batch)), mean, unit, released, estimate)
         if not np.isfinite(estimate).all():
@@ -140,7 +140,7 @@ class Spider:
 
 
 class SpiderBoostRun(SampledRun):
-    """A run on n examples, which can be advanced, watched and interrupted."""
+    """A run on n examples, which can be advanced, observed and interrupted."""
 
     def __init__(
         self,
@@ -195,12 +195,12 @@ class SpiderBoost(Algorithm[SpiderBoostSettings]):
         return self.filled(request, chosen, steps=request.get("steps", max(1, steps)))
 
     def gradients_per_step(self, settings: SpiderBoostSettings, examples: int) -> int:
-        """Return the mean over a phase: each example of later steps has two gradients."""
+        """Return the mean over a phase; each example of a later step needs two gradients."""
         s = settings
         return max(1, round((s.first_batch + 2 * s.batch * (s.phase - 1)) / s.phase))
 
     def parameters(self, s: SpiderBoostSettings, size: ProblemSize) -> SpiderParameters:
-        """Return the numbers of a run."""
+        """Return the parameters of a run."""
         first, later = multipliers(s, size.examples, s.sigma)
         eta = min(s.eta, largest_eta(s, size)) / size.smoothness
         return SpiderParameters(s.steps, s.phase, s.first_batch, s.batch, eta, size.smoothness, first, later)
@@ -225,14 +225,14 @@ class SpiderBoost(Algorithm[SpiderBoostSettings]):
         return batches.upper_epsilon(releases(settings, size.examples, settings.sigma), delta)
 
     def epsilon_bounds(self, settings: SpiderBoostSettings, size: ProblemSize, delta: float) -> Bounds:
-        """Return both bounds. Quadratic losses come as near to the lower one as one likes when eta is small: audit."""
+        """Return bounds on epsilon. Quadratic losses with small eta, as in the audit, approach the lower bound."""
         return batches.batch_epsilon(releases(settings, size.examples, settings.sigma), delta)
 
     def sigma(self, settings: SpiderBoostSettings, size: ProblemSize, epsilon: float, delta: float) -> float:
         return batches.least_factor(lambda sigma: releases(settings, size.examples, sigma), epsilon, delta)
 
     def audit_target(self, delta: float) -> AuditTarget:
-        """One phase on quadratic losses, the example's convex and all others concave, with tiny steps."""
+        """Return an audit of a phase with tiny steps; one quadratic loss is convex, and all others are concave."""
         steps = audited_steps()
         claim = batches.batch_epsilon(steps, delta) if delta > 0.0 else None
         bounds = "" if claim is None else f"; the accountant says {claim.lower:.4g} <= epsilon <= {claim.upper:.4g}"
@@ -244,14 +244,14 @@ class SpiderBoost(Algorithm[SpiderBoostSettings]):
         )
 
     def conformance(self) -> tuple[dv.PrivateOptimizer, dv.Promise]:
-        """Eight steps in phases of three, in which the given rows are the examples' gradients or their changes."""
+        """Return eight steps in phases of three, and their promise; the given rows are gradients or their changes."""
         p = SpiderParameters(8, 3, 8, 8, 0.5, 1.0, 2.0, 2.0, lipschitz=0.7)
 
         def start() -> Spider:
             return Spider(p, np.zeros(8))
 
         def step(state: Spider, gradients: Matrix, rng: Generator) -> tuple[Spider, Release]:
-            bound = state.bound or p.lipschitz  # 0 if w did not move: the release is then 0 for all data
+            bound = state.bound or p.lipschitz  # 0 if w did not move; the release is then 0
             released = state.step(GivenRows(gradients), np.arange(len(gradients)), rng.standard_normal(8))
             return state, Release(released, clip_length=bound)
 
@@ -269,15 +269,15 @@ class SpiderBoost(Algorithm[SpiderBoostSettings]):
 
 
 def multipliers(s: SpiderBoostSettings, n: int, sigma: float) -> tuple[float, float]:
-    """Return the deviation over the sensitivity 2 lambda_t/b of gradients and of changes (lines 2 to 4)."""
+    """Return the noise deviation over the sensitivity 2 lambda_t/b, for gradients and for changes (lines 2 to 4)."""
     first = max(1.0, s.first_batch / n * math.sqrt(s.steps / s.phase))
     return sigma * first, sigma * max(1.0, s.batch / n * math.sqrt(s.steps))
 
 
 def largest_eta(s: SpiderBoostSettings, size: ProblemSize) -> float:
-    """Return the largest eta L_1 for which Lemma B.1 bounds the error within a phase: eta^2 tau_2^2 q is then 1/4.
+    """Return the largest eta L_1 for which Lemma B.1 bounds the error within a phase, so that eta^2 tau_2^2 q = 1/4.
 
-    tau_2^2 |w_t - w_(t-1)|^2 is the variance of a change, from the noise in d coordinates and from the batch.
+    tau_2^2 |w_t - w_(t-1)|^2 is the variance of a change due to the noise in d coordinates and the batch.
     """
     _, later = multipliers(s, size.examples, s.sigma)
     tau_2 = math.sqrt(1.0 / s.batch + size.dimension * (2.0 * later / s.batch) ** 2)
@@ -285,10 +285,10 @@ def largest_eta(s: SpiderBoostSettings, size: ProblemSize) -> float:
 
 
 def releases(s: SpiderBoostSettings, n: int, sigma: float) -> list[BatchSteps]:
-    """Return all that a run releases, with this sigma, as Gaussian steps on batches without replacement.
+    """Return all releases of a run with this sigma, as Gaussian steps on batches without replacement.
 
-    Given what was released before, lambda_t is a number. Each step is therefore Gaussian noise on a batch of vectors of
-    length at most lambda_t, with the same ratio of noise to sensitivity whatever lambda_t is.
+    Given the earlier releases, lambda_t is a constant. Each step therefore adds Gaussian noise to a batch of vectors of
+    length at most lambda_t. The ratio of noise to sensitivity does not depend on lambda_t.
     """
     first, later = multipliers(s, n, sigma)
     starts = -(-s.steps // s.phase)
@@ -299,7 +299,7 @@ def releases(s: SpiderBoostSettings, n: int, sigma: float) -> list[BatchSteps]:
 
 
 class GivenRows:
-    """Rows of a batch as gradients, or as their changes, which are clipped."""
+    """An oracle with the given rows as gradients or as their changes, which are clipped."""
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
@@ -316,10 +316,10 @@ class GivenRows:
 
 
 class Recorder(GivenRows):
-    """The batches that a run draws."""
+    """An oracle that records the batch of a run."""
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
-        """Keep the batch."""
+        """Record the batch."""
         self.batch = batch.copy()
         out[:] = 1.0
 
@@ -334,13 +334,13 @@ def drawn_batches(examples: int, steps: int, rng: Generator) -> Iterator[Indices
         yield recorder.batch
 
 
-# The data that come as near to the accountant's lower bound as one likes
+# Data that approach the accountant's lower bound
 
 
 class Quadratics:
-    """Losses s_i L_1 |w - c|^2/2 of signs s_i, shape (n,), with L_0 = L_1 = 1 and c just inside of the unit ball.
+    """Losses s_i L_1 |w - c|^2/2 with signs s_i, shape (n,), with L_0 = L_1 = 1 and c just inside the unit ball.
 
-    While w stays near 0 the gradients are within 0.01% of their bound, and their changes are at their bound.
+    While w is near 0, the gradients are within 0.01% of their bound, and their changes attain their bound.
     """
 
     clip = math.inf
@@ -363,14 +363,14 @@ AUDITED: Final = SpiderParameters(AUDITED_PHASE, AUDITED_PHASE, 4, 2, 1e-11, 1.0
 
 
 def audited_steps() -> list[BatchSteps]:
-    """Return the releases of a phase that is audited."""
+    """Return the releases of the audited phase."""
     return [BatchSteps(1.0, AUDITED.first_multiplier), BatchSteps(0.5, AUDITED.multiplier, AUDITED_PHASE - 1)]
 
 
 def phases(signs: Vector, rng: Generator, size: int) -> Matrix:
-    """Release so many phases of a run, each estimate less the one before, over lambda_t along the last move; (size, q).
+    """Return the releases of ``size`` phases of a run, divided by lambda_t along the last move; shape (size, q).
 
-    The rows are independent: over lambda_t, a release depends on the batch and the noise of its step alone.
+    The rows are independent, because a release divided by lambda_t depends only on the batch and noise of its step.
     """
     numbers = replace(AUDITED, steps=size * AUDITED_PHASE)
     run = SpiderBoostRun(Quadratics(signs), 4, np.zeros(1), numbers, seed=int(rng.integers(1 << 62)))
@@ -384,7 +384,7 @@ def phases(signs: Vector, rng: Generator, size: int) -> Matrix:
 
 
 def log_ratio(outputs: Matrix) -> Vector:
-    """Logarithm of the likelihood of the second data set over that of the first, a sum over steps."""
+    """Return the log-likelihood ratio of the second data set over the first, a sum over steps."""
     first, later = audited_steps()
     starts = batches.log_ratio_of((outputs[:, :1] + 1.0) * AUDITED.first_batch / 2.0, first)
     return starts + batches.log_ratio_of((outputs[:, 1:] + 1.0) * AUDITED.batch / 2.0, later)

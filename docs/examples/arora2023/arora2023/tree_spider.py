@@ -1,16 +1,16 @@
 """Tree-based private Spider, Algorithm 1 of arora2023: one pass over the data. Neighbours replace one example.
 
 A round is a binary tree of depth D, whose nodes are visited from left to right. The root has the mean gradient of b
-examples. A left child has the estimate of its parent. A right child of depth k adds the mean change of the gradients of
-b/2^k new examples since its parent. At a leaf w moves by beta/(2^(D/2) L_1) against the estimate. So each move follows
-one release: that of the root, or of the right child at which the path to the leaf turns right for the last time.
+examples. A left child has the estimate of its parent. A right child of depth k adds the mean change, since its parent,
+of the gradients of b/2^k new examples. At a leaf, w moves by beta/(2^(D/2) L_1) against the estimate. So each move
+follows one release: that of the root, or of the last right child on the path to the leaf.
 
-No vector of an example is longer than lambda, which is L_0 at the root. Between a right child of depth k and its parent
-w moved 2^(D-k) times, so that a change is at most 2^(D/2-k) beta. The run clips at this length, which changes nothing
-where the paper's assumptions hold. Replacing an example moves one mean by at most 2 lambda/size, that is 2 L_0/b or
-2^(D/2) 2 beta/b, and the noise has sigma times this deviation. In lines 5 and 14 sigma is
-sqrt(2 log(1.25/delta))/epsilon. An example is in one batch only, and all else is computed from what was released, so
-that the run is one Gaussian mechanism.
+The vector of an example is not longer than lambda, which is L_0 at the root. Between a right child of depth k and its
+parent, w moved 2^(D-k) times, so a change is at most 2^(D/2-k) beta. The run clips at this length, which changes
+nothing if the paper's assumptions hold. Replacing an example moves one mean by at most 2 lambda/size, that is 2 L_0/b
+or 2^(D/2) 2 beta/b, and the deviation of the noise is sigma times this bound. In lines 5 and 14, sigma is
+sqrt(2 log(1.25/delta))/epsilon. An example is in one batch only, and everything else is computed from releases, so the
+run is one Gaussian mechanism.
 
 dpverify train docs/examples/arora2023/arora2023/tree_spider.py:TREE_SPIDER --epsilon 2 --delta 1e-5
 """
@@ -41,11 +41,11 @@ from dpverify.problems.example_gradients import BatchOracle, clipped
 from dpverify.problems.regression import Regression, recursive_gradient
 from dpverify.problems.sampled_run import SampledRun
 
-LIPSCHITZ: Final = 1.0  # L_0 of rows of length 1, without the regularizer, which depends on no example
+LIPSCHITZ: Final = 1.0  # L_0 for rows of length 1, without the regularizer, which depends on no example
 
 
 class Gradients(BatchOracle, Protocol):
-    """Means over a batch of vectors that are clipped at lengths which the run chooses."""
+    """An oracle of batch means whose clip lengths the run changes."""
 
     clip: float
     change_clip: float
@@ -53,7 +53,7 @@ class Gradients(BatchOracle, Protocol):
 
 @dataclass(frozen=True)
 class TreeParameters:
-    """D, b, beta, L_0, L_1, sigma, and 2 alpha_tilde, at which a run stops."""
+    """Parameters of a run: D, b, beta, L_1, sigma, 2 alpha_tilde (at which a run stops), and L_0."""
 
     depth: int
     first_batch: int
@@ -66,7 +66,7 @@ class TreeParameters:
 
 @kernel
 def visit(k: int, std: float, mean: Vector, unit: Vector, w: Vector, points: Matrix, estimates: Matrix) -> None:
-    """Release the estimate of a node of depth k, and hand it down to its left children; ``points`` (D + 1, d)."""
+    """Compute the estimate of a node of depth k for it and its left descendants; ``points`` (D + 1, d)."""
     for j in range(w.shape[0]):
         value = mean[j] + std * unit[j]
         if k > 0:
@@ -78,7 +78,7 @@ def visit(k: int, std: float, mean: Vector, unit: Vector, w: Vector, points: Mat
 
 @kernel
 def move(length: float, stop: float, estimate: Vector, w: Vector) -> bool:
-    """Do lines 18 to 24 at a leaf, shapes (d,). Whether the run goes on."""
+    """Do lines 18 to 24 at a leaf, shapes (d,). Return whether the run continues."""
     size = norm(estimate)
     if size <= stop:
         return False
@@ -104,23 +104,23 @@ class Tree:
 
     @property
     def node_depth(self) -> int:
-        """Depth of the node that is released before the next move."""
+        """Depth of the node whose release comes before the next move."""
         leaf = self.t % (1 << self.parameters.depth)
         return 0 if leaf == 0 else self.parameters.depth + 1 - (leaf & -leaf).bit_length()
 
     @property
     def bound(self) -> float:
-        """Lambda, to which the vectors of the next node are clipped."""
+        """The clip length lambda of the next node."""
         p = self.parameters
         k = self.node_depth
         return 2.0 ** (p.depth / 2.0 - k) * p.beta if k else p.lipschitz
 
     def deviation(self, size: int) -> float:
-        """Return the deviation of a coordinate of the noise of the next node, on a batch of this size."""
+        """Return the standard deviation of each coordinate of the next noise, for a batch of this size."""
         return self.parameters.sigma * 2.0 * self.bound / size
 
     def step(self, gradients: Gradients, batch: Indices, unit: Vector) -> Vector:
-        """Release a node with unit noise, shape (d,), and move. Return the mean with noise."""
+        """Visit a node and move, with standard normal ``unit``, shape (d,). Return the noisy mean, the release."""
         p = self.parameters
         k = self.node_depth
         mean = np.zeros_like(self.w)
@@ -143,7 +143,7 @@ class Tree:
 
 
 class TreeRun(SampledRun):
-    """A run on n examples in a random order, each of which is in at most one batch."""
+    """A run on n examples in a random order. Each example is in at most one batch."""
 
     def __init__(
         self, gradients: Gradients, examples: int, start: Vector, parameters: TreeParameters, steps: int, seed: Seed = 0
@@ -168,7 +168,7 @@ class TreeRun(SampledRun):
 
 
 class TreeSpiderSettings(NoisySettings, frozen=True, kw_only=True):
-    """Settings of Algorithm 1. A step is a move at a leaf; a round has 2^D of them."""
+    """Settings of Algorithm 1. A step is a move at a leaf; a round has 2^D steps."""
 
     depth: Annotated[int, SettingInfo("D", "Depth of a tree.", whole(1, 40), default="the largest for which b fits")]
     first_batch: Annotated[
@@ -189,7 +189,7 @@ class TreeSpider(Algorithm[TreeSpiderSettings]):
     needs_lipschitz = True  # L_1 follows from the bound on rows
 
     def complete(self, request: Mapping[str, Any], examples: int) -> TreeSpiderSettings:
-        """Fill in the settings; steps for which there are no examples are left out."""
+        """Return all settings; the number of steps is limited by the number of examples."""
         depth = request.get("depth", default_depth(examples))
         b = request.get("first_batch", depth << (depth + 1))
         if b % (1 << depth) or 2 * examples < b * (2 + depth):
@@ -199,7 +199,7 @@ class TreeSpider(Algorithm[TreeSpiderSettings]):
         return self.filled(request, {"beta": math.sqrt(2.0) / examples ** (1.0 / 3.0)}, **fixed)
 
     def gradients_per_step(self, settings: TreeSpiderSettings, examples: int) -> int:
-        """Return the mean over a tree: each example of a right child has two gradients."""
+        """Return the mean over a tree; each example of a right child needs two gradients."""
         return max(1, round(settings.first_batch * (1 + settings.depth) / (1 << settings.depth)))
 
     def start(self, problem: Regression, settings: TreeSpiderSettings) -> TreeRun:
@@ -222,7 +222,7 @@ class TreeSpider(Algorithm[TreeSpiderSettings]):
         return dv.sigma(epsilon, delta)
 
     def audit_target(self, delta: float) -> AuditTarget:
-        """Roots of trees of four examples, whose gradients have full length, at sigma = 2."""
+        """Return an audit of roots with four examples, whose gradients have length L_0, at sigma = 2."""
         p = TreeParameters(1, 4, 1.0, 1.0, 2.0)
 
         def mechanism(signs: Vector, rng: Generator, size: int) -> Vector:
@@ -234,7 +234,7 @@ class TreeSpider(Algorithm[TreeSpiderSettings]):
         return gaussian_target("the root of a tree of Algorithm 1, b = 4, sigma = 2", mechanism, opposed(4), 0.5, delta)
 
     def conformance(self) -> tuple[dv.PrivateOptimizer, dv.Promise]:
-        """Two trees of depth 2, in which the given rows are the examples' gradients or their changes; released sums."""
+        """Return the steps of two trees of depth 2, and their promise; the given rows are gradients or changes."""
         p = TreeParameters(2, 32, 0.3, 1.0, 2.0, lipschitz=0.7)
 
         def start() -> Tree:
@@ -253,7 +253,7 @@ class TreeSpider(Algorithm[TreeSpiderSettings]):
 
 
 class GivenRows:
-    """Rows of a batch as gradients, or as their changes, which are clipped."""
+    """An oracle with the given rows as gradients or as their changes, which are clipped."""
 
     def __init__(self, rows: Matrix) -> None:
         self.rows = rows
@@ -270,7 +270,7 @@ class GivenRows:
 
 
 def default_depth(examples: int) -> int:
-    """Return the largest D for which b = D 2^(D+1) is at most N^(2/3), at least 1."""
+    """Return the largest D for which b = D 2^(D+1) is at most N^(2/3), but at least 1."""
     depth = 1
     while (depth + 1) << (depth + 2) <= examples ** (2.0 / 3.0):
         depth += 1

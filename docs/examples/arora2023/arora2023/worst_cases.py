@@ -1,18 +1,19 @@
-"""Algorithm 2 of arora2023 in runs on worst cases of its explicit bound, at L_0 = L_1 = 1 and eta = 1/(2 L_1) = 1/2.
+"""Runs of Algorithm 2 of arora2023 on worst cases of its explicit bound, with L_0 = L_1 = 1 and eta = 1/(2 L_1) = 1/2.
 
 *Bound* (note-lemma-b-1-direct). If q tau_2^2 eta^2 <= 1/2, the mean squared gradient at the output is at most
 2 F_0/(eta T) + (T + 1)/T tau_1^2, and so at most 2 F_0/(eta T) + 2 tau_1^2. Here tau_1^2 is the mean squared error of
-an estimate at the start of a phase. tau_2^2 is that of a change, over the squared length of the move.
+an estimate at the start of a phase. tau_2^2 is the mean squared error of a change over the squared length of the move.
 
-*Decision.* The mean squared gradient over w_1, .., w_T of a run has the expectation of the squared gradient at the
-output. It is at least 0, and runs are independent, so that ``lower_limit`` is valid for any law. A bound is refuted
-where this limit is above it. Otherwise it is not refuted, which is not a proof.
+*Decision.* The mean squared gradient over w_1, .., w_T of a run has the same expectation as the squared gradient at the
+output. It is at least 0, and runs are independent, so ``lower_limit`` is valid for any law. A bound is refuted if this
+limit is above it. Otherwise it is not refuted, which is not a proof.
 
-*How sharp the cases are.* Without errors a step lowers F by at least eta (1 - L_1 eta/2) |grad F|^2, so that no problem
-exceeds 1/(2 - L_1 eta) = 2/3 of the first term. A long slope s has 1/2. A wave whose slope is s at the iterates, and
-which dips between them as fast as L_1 allows, falls by eta s^2 - L_1 (eta s)^2/4 in a step, and has 4/7. On quadratics,
-an error e that stays the same for a phase moves w to where the gradient is -e. So for long phases the mean squared
-gradient tends to tau_1^2, which is 1/2 of the second term. On the left side tau_1^2 cannot have a factor below 1.
+*Sharpness of the cases.* Without errors, a step lowers F by at least eta (1 - L_1 eta/2) |grad F|^2, so no problem
+exceeds 1/(2 - L_1 eta) = 2/3 of the first term. A long slope s attains 1/2. A wave has the slope s at the iterates, and
+its slope dips between them as fast as L_1 allows. It falls by eta s^2 - L_1 (eta s)^2/4 in a step, and attains 4/7. On
+quadratics, an error e that is constant during a phase moves w to the point with the gradient -e. So for long phases the
+mean squared gradient tends to tau_1^2, which is 1/2 of the second term. On the left side, the factor of tau_1^2 cannot
+be below 1.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ SPIDER: Final[Any] = load_object(f"{Path(__file__).with_name('spider_boost.py')}
 
 ETA: Final = 0.5
 ALPHA: Final = 1e-6  # upper bound on the probability that any case is refuted although the bound holds
-RUNS: Final = 100  # of each case
-FACTORS: Final = (1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 30.0, 100.0)  # sizes of faults that are tried
+RUNS: Final = 100  # number of runs of each case
+FACTORS: Final = (1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0, 30.0, 100.0)  # sizes of the planted faults
 STEPS: Final = 400
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A wrong algorithm. The bound does not know of it."""
+    """A fault of the algorithm, which the bound does not take into account."""
 
     step: float = 1.0  # factor of eta
     noise: float = 1.0  # factors of the noise of gradients and of changes
@@ -56,9 +57,10 @@ LOUD: Final = Fault(noise=100.0)
 class Bowl:
     """Gradients of F(w) = |w|^2/2 up to |w| = cap, and linear growth beyond, plus an offset +-a in coordinate 0.
 
-    With ``has_waves`` the slope beyond dips between the iterates of a run without errors, which are eta cap apart. Half
-    of the examples have either sign. The change of a gradient is the same for all examples. F has the smoothness 1, and
-    no gradient of an example is longer than cap + a <= 1, so that clipping changes nothing and is left out.
+    With ``has_waves``, the slope beyond cap dips between the iterates of a run without errors, which are eta cap apart.
+    The sign of a is + for half of the examples and - for the others. The change of a gradient is the same for all
+    examples. F has the smoothness 1. No gradient of an example is longer than cap + a <= 1, so clipping would change
+    nothing and is left out.
     """
 
     clip = math.inf
@@ -68,7 +70,7 @@ class Bowl:
         self.cap = cap
         self.has_waves = has_waves
         self.offsets = offset * np.where(np.arange(examples) % 2, -1.0, 1.0)
-        self.gradients = 0  # how many gradients of examples were computed
+        self.gradients = 0  # number of example gradients computed
 
     def mean(self, w: Vector) -> Vector:
         """Return the gradient of F, shape (d,)."""
@@ -96,11 +98,11 @@ class Bowl:
 
 @dataclass(frozen=True)
 class Case:
-    """A bowl and the numbers of a run on it, which starts at a distance from the minimum."""
+    """A bowl and the parameters of a run on it, which starts at a distance from the minimum."""
 
     name: str
     text: str
-    fault_text: str  # of the fault with a factor k
+    fault_text: str  # description of the fault with a factor k
     fault: Callable[[float], Fault] = field(repr=False)
     examples: int = 64
     phase: int = 20
@@ -108,28 +110,28 @@ class Case:
     dimension: int = 10
     cap: float = 1.0
     offset: float = 0.0
-    distance: float = 0.0  # with waves: cap and a whole number of waves
+    distance: float = 0.0  # with waves: cap plus an integer number of waves
     has_waves: bool = False
     first_batch: int = 64
     squared_noise: float = 1e-6  # mean squared length of the noise of a gradient
-    squared_change_noise: float = 1e-6  # the same of a change, over the squared length of the move: tau_2^2
+    squared_change_noise: float = 1e-6  # the same for a change, over the squared length of the move: tau_2^2
 
     @property
     def gap(self) -> float:
-        """F_0."""
+        """F_0, the loss at the start."""
         inside = min(self.distance, self.cap)
         slope = self.cap * (1.0 - ETA / 4.0) if self.has_waves else self.cap
         return inside**2 / 2.0 + slope * (self.distance - inside)
 
     @property
     def squared_error(self) -> float:
-        """tau_1^2: noise, and a batch without replacement of offsets with mean 0 and mean square a^2."""
+        """tau_1^2: the noise, plus the variance of a batch mean of the offsets, drawn without replacement."""
         b = self.first_batch
         return self.squared_noise + self.offset**2 / b * (self.examples - b) / (self.examples - 1)
 
     @property
     def start_term(self) -> float:
-        """2 F_0/(eta T)."""
+        """The first term, 2 F_0/(eta T)."""
         return 2.0 * self.gap / (ETA * self.steps)
 
     @property
@@ -139,16 +141,16 @@ class Case:
 
     @property
     def bound(self) -> float:
-        """Its right side."""
+        """The right side of note-lemma-b-1-direct."""
         if self.phase * self.squared_change_noise * ETA**2 > 0.5:
             raise ValueError("q tau_2^2 eta^2 must be at most 1/2.")
         return self.start_term + 2.0 * self.squared_error
 
 
 def squared_gradient(case: Case, seed: int, fault: Fault = NO_FAULT) -> float:
-    """Return the mean squared gradient over w_1, .., w_T of a run. The output is uniform among them."""
+    """Return the mean squared gradient over w_1, .., w_T of a run; the output is uniform among these iterates."""
     b = case.first_batch
-    unit = 0.5 * b / math.sqrt(case.dimension)  # multiplier of noise of length 1
+    unit = 0.5 * b / math.sqrt(case.dimension)  # multiplier for noise of mean squared length 1
     parameters = SPIDER.SpiderParameters(
         steps=case.steps,
         phase=case.phase,
