@@ -119,7 +119,7 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
         batches_of_run = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
         if len(batches_of_run) < 2 * epoch:
             return []
-        example = (run * 7) % n
+        example = _followed(run, n)
         places = (range(first, first + epoch) for first in (0, epoch))
         before, after = (next((t for t in place if example in batches_of_run[t]), None) for place in places)
         if before is None or after is None:
@@ -199,7 +199,7 @@ class _Counts:
             members = np.zeros(n, dtype=bool)
             members[batch.astype(int)] = True
             self.sizes[run, t] = len(batch)
-            self.chosen[run, t] = members[(run * 7) % n]
+            self.chosen[run, t] = members[_followed(run, n)]
             if t < self.usable:
                 even = 2 * ((run + t) % (n // 2))
                 self.included[batch.astype(int)] += 1
@@ -208,6 +208,15 @@ class _Counts:
             if t % 2:
                 self.common[run, t // 2] = np.count_nonzero(before & members)
             before = members
+
+
+STRIDES = (7, 11, 13, 17, 19, 23)
+
+
+def _followed(run: int, examples: int) -> int:
+    """Return the example that a run follows; successive runs follow all examples in turn."""
+    stride = next((prime for prime in STRIDES if examples % prime), 1)
+    return (run * stride) % examples
 
 
 def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:

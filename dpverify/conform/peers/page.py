@@ -41,10 +41,12 @@ They have no mistake, so each fault is a false alarm. Of the functions in `peers
 listed. The rate of runs with a fault has the limits of Clopper and Pearson, each with confidence 95%. Seeds that were
 run at another commit have a line of their own."""
 
-FALSE_ALARM_WORDS = """\
+FALSE_ALARM_WORDS = {  # target -> the cause of its false alarms, if it is known
+    "conform/backends.py:right_torch": """\
 The five faults of `right_torch` are all of seed 178: the same noise was used twice. It was, by chance. Generators of
 PyTorch [keep 32 bits of a seed](../docs/examples/findings/torch_seeds.md), and two of the 6,722 seeds of this test
 agree in them. `conform` allows for equal seeds of 32 bits since then."""
+}
 
 MISTAKES_WORDS = """\
 The functions `mistakes`, `mistakes_torch` and `mistakes_jax` return the same optimizers, each with one mistake, in
@@ -64,8 +66,8 @@ def seeded_blocks(runs: list[SeededRun]) -> Iterator[str]:
             ["function", "libraries", "optimizers", "seeds", "runs", "runs with a fault", "rate of such runs"],
             [_seeded_row(run) for run in right],
         )
-        if any(run.faults for run in right):
-            yield " ".join(FALSE_ALARM_WORDS.split())
+        with_faults = {run.target for run in right if run.faults}
+        yield from (" ".join(words.split()) for target, words in FALSE_ALARM_WORDS.items() if target in with_faults)
         yield from _origins(right)
     if mistakes:
         yield "## Many seeds: mistakes in three libraries"

@@ -122,9 +122,7 @@ class SearchCheck(Check):
             further = self._further(context, original, prober)
             findings.violations += further.violations
         if not findings.probes and not findings.violations:
-            return CheckResult(
-                name=self.name,
-                method="search",
+            return self.result(
                 status="untested",
                 message="; ".join(
                     ["no point drawn meets the domain and the conditions", *unevaluated(findings, prober)]

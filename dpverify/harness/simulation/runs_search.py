@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -155,9 +156,14 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
 
     def _try(self, statement: Statement, place: Any, rng: Generator) -> Found:
         case = self.family.case(place.tolist())
-        value = self.measure(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
+        value = self._measured(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
         return Found(value / self.bound(statement, case), tuple(place.tolist()))
 
     def _runs(self, statement: Statement, case: CaseT, fault: OptimizerFault, rng: Generator) -> list[float]:
         seeds = rng.integers(1 << 62, size=CONFIRMED).tolist()
-        return [self.measure(statement, case, seed, fault) for seed in seeds]
+        return [self._measured(statement, case, seed, fault) for seed in seeds]
+
+    def _measured(self, statement: Statement, case: CaseT, seed: int, fault: OptimizerFault) -> float:
+        """Return the measured value of a run; 0 if it is NaN, which refutes no upper bound."""
+        value = self.measure(statement, case, seed, fault)
+        return 0.0 if math.isnan(value) else value
