@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final, Literal, TypeAlias
 
 Ordering: TypeAlias = Literal["fresh", "once"]
-"""Order of the examples: a new permutation in each epoch, or one for all epochs."""
+"""Order of the examples: a new permutation in each epoch, or one permutation for all epochs."""
 
 ORDERINGS: Final[tuple[Ordering, ...]] = ("fresh", "once")
 

@@ -25,8 +25,8 @@ LONGEST = 2.0  # forms with longer calls, in seconds, are not called again to me
 FIRST_PASSES = 3  # passes in which memory is measured and ``sparse`` forms are timed
 
 YARDSTICK = "the library's draw of 100,000 normals"
-"""What a limit that is our own code is compared with. Where such a limit becomes slower, every ratio to it looks
-better; its own ratio to this draw, in the same turns, shows it when two runs are compared."""
+"""Baseline for a limit that is our own code. If such a limit becomes slower, all ratios to it look better. Its own
+ratio to this draw, measured in the same turns, reveals this when two runs are compared."""
 
 
 @dataclass
@@ -172,8 +172,8 @@ def _field(name: str) -> int:
 
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-"""Libraries of linear algebra are measured on one thread, like all else unless a case says otherwise. Whole commands
-are not told: they run as they do from a prompt."""
+"""Linear algebra libraries use one thread, like all measured code unless a case says otherwise. Whole commands run
+without these variables, as from a prompt."""
 
 PATIENCE = 10.0  # seconds in which a process must end after Ctrl-C
 

@@ -92,7 +92,7 @@ class Amount:
 
 
 USUAL, QUICK = Amount(11, 5), Amount(3, 3)
-"""Eleven passes against eleven: a comparison of a whole run can find a change although some of their pairs overlap."""
+"""With eleven passes per run, a comparison of all cases can detect changes even if times of both runs overlap."""
 
 
 CASE_FIELDS = ("name", "title", "limit", "work", "item", "clock", "sweep", "over", "limit_is_ours", "printed")

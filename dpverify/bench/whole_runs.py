@@ -34,8 +34,8 @@ seconds = time.perf_counter() - begin
 cores = used.ru_utime + used.ru_stime
 os.write(int(sys.argv[1]), f"{os.waitstatus_to_exitcode(status)} {used.ru_maxrss} {seconds} {cores}".encode())
 """
-"""A small process between this one and the command: the kernel counts what a process held before it became the command
-as the command's own, and this one may hold much."""
+"""A small process between this process and the command. The kernel counts the memory that a process held before it
+became the command as memory of the command, and this process may hold much."""
 
 
 class CommandError(RuntimeError):

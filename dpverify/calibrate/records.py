@@ -69,7 +69,7 @@ class CalibrateRequest(CalibrationRequest, frozen=True, kw_only=True):
             check.whole(1, (MOST_STEPS - 1) // self.n, epochs=self.epochs)
 
     prints_condition: ClassVar[bool] = True
-    """Whether the privacy theorem prints delta >= exp(-epsilon)."""
+    """Whether the privacy theorem states the condition delta >= exp(-epsilon)."""
 
     @property
     def cross_weight(self) -> float | None:

@@ -11,7 +11,7 @@ from dpverify.cli.output import BadInput, Fresh, Real, Target, Whole, check_figu
 from dpverify.processes import collect_seldom
 
 COMPARE_FIGURE = Path("compare.svg")
-"""Where the figure of a comparison goes by default."""
+"""Default path of the figure of a comparison."""
 
 
 def compare(

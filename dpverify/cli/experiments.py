@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_FIGURE = Path("ALGORITHM.svg")
-"""Where the figure goes by default: the folder that the command is run from, named after the algorithm."""
+"""Default path of the figure: in the current folder, named after the algorithm."""
 
 
 def train(

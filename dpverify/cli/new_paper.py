@@ -31,7 +31,7 @@ include = ["{key}*"]
 
 """
 TABLE = '[tool.dpverify]\npapers = ["{key}"]\n'
-"""What makes the commands, pytest and a program know the paper; see dpverify.ledger.load."""
+"""Table that registers the paper with the commands, pytest and programs; see dpverify.ledger.load."""
 
 
 def new_paper(key: str, folder: Path, /) -> None:

@@ -123,7 +123,7 @@ class Method:
 
 
 Prepare = Callable[[Request, Dataset, Regression, int], Method]
-"""Chooses the noise of a method for a request that all methods share, from N, d, G and L of the training part."""
+"""Chooses the noise of a method for the common request, from N, d, G and L of the training part."""
 
 
 def _without_noise(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
@@ -235,13 +235,13 @@ PREPARE: Final[dict[str, Prepare]] = {
     DP_SGD.name: partial(_plain, DP_SGD.name),
     DP_SRM.name: _recursive,
 }
-"""How each method of every comparison is prepared."""
+"""Functions that prepare the methods of every comparison, by name."""
 
 METHODS: Final = tuple(PREPARE)
-"""No noise; Algorithms 1 and 2 of tran2022; plain descent, full batches and sampled ones; Algorithm 1 of wang2019."""
+"""NSGD; Algorithms 1 and 2 of tran2022; plain descent, on full and on sampled batches; Algorithm 1 of wang2019."""
 
 BASELINE: Final = DP_NSGD.name
-"""The method from which the others are subtracted."""
+"""The method that is subtracted from the other methods."""
 
 
 def prepare(request: Request, name: str, dataset: Dataset, problem: Regression, batch: int) -> Method:

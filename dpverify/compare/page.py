@@ -32,7 +32,7 @@ PAIRS = tuple((second, first) for first, second in combinations(METHODS, 2))
 """Every pair of methods, the later one first: ``dp-nsgd`` minus ``nsgd``."""
 
 Differences = Mapping[tuple[str, str, str], MeanInterval]
-"""The mean over seeds of one method minus another, on the same splits: by first method, second method and measure."""
+"""Mean difference of two methods over seeds, on the same splits, by first method, second method and measure."""
 
 
 def family(results: Sequence[CompareResult]) -> int:
@@ -56,7 +56,7 @@ PHRASES = {
     "loss": "training loss",
     "test_error": "test error",
 }
-"""The measures, in a sentence."""
+"""Names of the measures within a sentence."""
 
 MEASURE_HEADS = [HEADS[measure] for measure in MEASURES]
 

@@ -52,7 +52,7 @@ class Given:
 
 
 Auditor: TypeAlias = Callable[[Given], str]
-"""Says what it found against the promise; nothing found: an empty text."""
+"""Describes the violation of the promise that it found; an empty text means no violation."""
 
 
 def given(optimizer: PrivateOptimizer, promise: Promise, alpha: float, seed: int) -> Given:

@@ -72,7 +72,7 @@ def _uses_tf32(backends: Any, settings: Any) -> bool:
 
 
 LIBRARIES = ("random", "numpy", "torch", "jax")
-"""Libraries whose normal numbers are replaced, each by a module of this folder; none is loaded for it."""
+"""Libraries whose normal numbers are replaced, each by a module in ``replay``. None is imported for this purpose."""
 
 
 @contextmanager

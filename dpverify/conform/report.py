@@ -58,7 +58,7 @@ ORDER = (
     *OF_SIZES,
     "outputs",
 )
-"""What a test is about, causes before consequences."""
+"""Subjects of tests, causes before consequences."""
 
 CONSEQUENCES = {
     **dict.fromkeys(STEPS, (*STEPS, *SAMPLING, "last batch", *OF_SIZES)),
@@ -68,7 +68,7 @@ CONSEQUENCES = {
     **dict.fromkeys(("scale of noise", "number of records and divisor", *OF_SIZES), OF_SIZES),
     **dict.fromkeys(CORRELATIONS, CORRELATIONS),
 }
-"""What else fails, as a rule, where a test finds a fault."""
+"""Subjects of the tests that usually also fail when a test of the given subject fails."""
 
 LABEL = 7  # width of the label FAULT
 NOTE = "note: "

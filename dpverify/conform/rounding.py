@@ -12,7 +12,7 @@ DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 BITS: dict[Dtype, int] = {"float64": 53, "float32": 24, "bfloat16": 8, "float16": 11}
 """Significant bits, the leading one included: rounding to nearest changes a number by at most 2^-bits of its size."""
 SMALLEST: dict[Dtype, float] = {"float64": 0.0, "float32": 2.0**-149, "bfloat16": 2.0**-133, "float16": 2.0**-24}
-"""Distance of two numbers next to 0; that of float64 is too small to matter."""
+"""Distance between adjacent numbers near 0; that of float64 is too small to matter."""
 LARGEST: dict[Dtype, float] = {"float64": 1e308, "float32": 3.4e38, "bfloat16": 3.3e38, "float16": 65504.0}
 COARSER: dict[Dtype, tuple[Dtype, ...]] = {
     "float64": ("float32",),  # float32 represents all numbers of both 16-bit types

@@ -31,12 +31,12 @@ from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.kernels.vector import norm, prefetch_row
 
 Slope: TypeAlias = Callable[[float, float], float]
-"""Kernel ``slope(z, y)``: derivative of an example's loss by ``z = <x, w>``."""
+"""Kernel ``slope(z, y)``: derivative of an example's loss with respect to ``z = <x, w>``."""
 
 WIDTH = 32  # rows are padded to a multiple of this many numbers
 
 GROUP, AHEAD = 8, 4
-"""Rows in hand at a time, and how many rows ahead memory is asked for: all of them fit in the nearest cache."""
+"""Rows processed together, and how many rows ahead memory is prefetched. All of them fit in the L1 cache."""
 
 ClippedSum: TypeAlias = Callable[[Matrix, Indices, Vector, float, Vector], None]  # made by ``clipped_sum``
 

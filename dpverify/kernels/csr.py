@@ -24,10 +24,10 @@ from dpverify.kernels.typing import Indices, Vector
 Columns: TypeAlias = NDArray[np.uint32]  # column indices, shape (m,)
 
 SparseGradient: TypeAlias = Callable[[Vector, Columns, Vector, float, Vector], None]
-"""Kernel ``gradient(w, columns, values, y, out)``: adds to ``out`` what is the example's own of its gradient."""
+"""Kernel ``gradient(w, columns, values, y, out)``: adds to ``out`` the part of the gradient specific to the example."""
 
 Common: TypeAlias = Callable[[float, Vector, Vector], None]
-"""Kernel ``common(weight, w, out)``: writes into ``out`` what the gradients of all examples have in common at ``w``."""
+"""Kernel ``common(weight, w, out)``: writes into ``out`` the part that the gradients of all examples share at ``w``."""
 
 
 class CsrArrays(NamedTuple):

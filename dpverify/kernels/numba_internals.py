@@ -34,23 +34,23 @@ from dpverify.kernels.typing import Vector
 LINE = 8  # numbers in a cache line
 
 LAYERS = np.array(ziggurat.ki_double, dtype=np.int64)
-"""Part of each layer of the ziggurat, of 2^52, that lies wholly below the normal density."""
+"""Part of each layer of the ziggurat, in units of 2^-52, that lies entirely below the normal density."""
 
 WIDTHS = np.concatenate([ziggurat.wi_double, -ziggurat.wi_double])
-"""Width of each layer over 2^52, and the same with a minus sign."""
+"""Width of each layer divided by 2^52, followed by the negative widths."""
 
 HEIGHTS = np.array(ziggurat.fi_double)  # density at the end of each layer
 
 TAIL, PER_TAIL = float(ziggurat.ziggurat_nor_r), float(ziggurat.ziggurat_nor_inv_r)
-"""Where the tail begins, and one over it."""
+"""Start of the tail, and its inverse."""
 
 OPTIONS = ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "SLP_VECTORIZE")
-"""Settings of numba that change what a function compiles to."""
+"""Settings of numba that affect the compiled code."""
 
 FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
-"""Numba numbers functions from 1 in each process, and the number tells machine code of two closures of one body apart.
-With numba's own numbers, code that two processes compiled is taken for each other where both are loaded from a cache:
-the results are wrong, without an error. This patch begins each process at a random number, which costs nothing."""
+"""Numba numbers functions from 1 in each process. Closures with the same body differ only by this number. With numba's
+own numbers, code that two processes compiled is confused when both load it from a cache: the results are wrong, without
+an error. This patch starts each process at a random number, at no cost."""
 
 _dumps: Callable[[Any], bytes] = serialize.dumps
 _type_of: Callable[[Any], Any] = typeof

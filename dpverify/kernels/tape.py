@@ -94,7 +94,7 @@ def draw_batch(rng: Generator, order: Indices, size: int) -> None:
 Halves: TypeAlias = NDArray[np.uint32]  # shape (n,): half a word for each of n seeds
 
 POOL, WARM_UP = 4, 12
-"""Words of 32 bits that a seed is mixed into; words of the source that are thrown away before the first is given."""
+"""Number of 32-bit words that a seed is mixed into; number of words that a generator discards at the start."""
 
 _INIT_A = 0x43B0D7E5
 _TIMES_A = 0x931E8875

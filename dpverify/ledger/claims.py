@@ -28,7 +28,7 @@ _SILENT: dict[str, object] = {
     "corrects": True,
     "only_restates": False,
 }
-"""Fields of which most records say nothing, with what they then are: these are not hashed."""
+"""Optional fields with their default values. A field with its default value is not hashed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,7 +35,7 @@ SourceText = Literal["full", "main", "both"]
 Severity = Literal["privacy", "utility", "constant", "boundary", "proof", "misprint"]
 
 RelationToDerived = Literal["equal", "weaker", "stronger", "differs", "undecided"]
-"""How a formula compares with another one that it should be: one that we derived, or one that a paper quotes."""
+"""How a formula compares with the formula that it should equal: one that we derived, or one that a paper quotes."""
 
 SEVERITIES: dict[Severity, str] = {
     "privacy": "data are less private than stated",
@@ -45,17 +45,17 @@ SEVERITIES: dict[Severity, str] = {
     "proof": "a proof step or a line of an algorithm is wrong; the statements that rely on it are unaffected",
     "misprint": "the surrounding text shows what is meant",
 }
-"""What falls with a refuted claim, the worst first."""
+"""Severities of a refuted claim, worst first, with their meaning."""
 
 
 ORDERS: tuple[Relation, ...] = ("O", "O~")
-"""The left side is at most a constant times the right one; with the tilde, times a power of logarithms as well."""
+"""The left side is at most a constant times the right side; ``O~`` also allows powers of logarithms."""
 
 HOLDS: tuple[Status, ...] = ("proved", "proved given", "argued", "not refuted", "not refuted on witnesses")
-"""What is said of a statement that nothing speaks against, the strongest word first."""
+"""Statuses of a statement without evidence against it, strongest first."""
 
 SHOWN: tuple[Status, ...] = HOLDS[:3]
-"""Those that rest on more than on a search or a simulation that found nothing."""
+"""Statuses with stronger evidence than a search or a simulation that found no violation."""
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -78,7 +78,7 @@ class PaperInfo(Record, frozen=True, kw_only=True):
 
 
 Role = Literal["epsilon", "delta", "rate", "sigma", "steps", "examples", "dimension"]
-"""What a letter is to those who run the paper's algorithm: which of its values are ordinary follows from it."""
+"""Meaning of a letter to users of the paper's algorithm. It determines which values of the letter are usual."""
 
 
 class Symbol(Record, frozen=True, kw_only=True):

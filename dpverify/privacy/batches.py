@@ -55,7 +55,7 @@ GAP: Final = (
     "one data set reaches the lower bound; none is known to reach the upper one, "
     "which takes the worse order of the neighbours at each loss"
 )
-"""Where the space between the bounds of batches comes from."""
+"""Reason for the gap between the bounds for batches."""
 MOST_STEPS: Final = 1 << 40
 
 

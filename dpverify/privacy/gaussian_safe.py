@@ -122,7 +122,7 @@ SENSITIVE: Final = 0.3  # value of epsilon over mu from which floats give thirte
 FEW: Final = 256  # count up to which Python sums faster than numpy
 
 BITS: Final = 128
-"""Of the balls; as many more as the two terms of delta, which are near 1/2, have leading digits in common."""
+"""Precision of the balls; increased for small mu, where the leading digits of the two terms of delta cancel."""
 
 SETTLED: Final = 2.0**-56
 STEPS: Final = 60

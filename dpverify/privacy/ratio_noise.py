@@ -57,10 +57,10 @@ SMOOTH_BITS: Final = 7
 CELLS: Final = 1 << CELL_BITS
 UNIT_BITS: Final = PLACE_BITS + RECIPROCAL_BITS - SHIFT_BITS
 DEVIATION: Final = math.sqrt(4**UNIT_BITS * math.e / 2.0 + (4**SMOOTH_BITS - 1) / 6.0)
-"""Of the Gaussian that is meant, in units, about 2389; that of the law itself is within 0.1% of it."""
+"""Standard deviation of the intended Gaussian, in units: about 2389. The exact distribution is within 0.1% of it."""
 
 MOST: Final = math.ceil(2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION) + (1 << SMOOTH_BITS)
-"""No number is larger."""
+"""Upper bound on the absolute value of a number."""
 
 
 class RatioTables(NamedTuple):
@@ -159,7 +159,7 @@ def law() -> Vector:
 CUT: Final = math.floor(9.0 * DEVIATION)  # R
 MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
 LESS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
-"""The power of each knot is that of this order times that of the rest."""
+"""Each order in ``KNOTS`` is the sum of this order and another one. Its power is the product of their powers."""
 BLOCK: Final = 4096  # numbers per block, few enough for the cache
 ROUNDING: Final = 4e-12
 MASKS: Final = 16.0 * 2.0**-61  # per number: 11 masks are expected if a single number is drawn, and 3 if many are drawn

@@ -44,7 +44,7 @@ from dpverify.privacy.subsampling import poisson_gaussian_rdp
 Floats: TypeAlias = NDArray[np.float64]
 
 ORDERS = (*range(2, 65), *(round(64 * 2 ** (k / 4)) for k in range(1, 25)))
-"""Renyi orders that are tried; the bound of each holds."""
+"""Renyi orders that are tried. The bound at every order is valid."""
 THRESHOLDS = 20_001
 ROUNDING = 1e-14  # absolute error of a probability
 UP = 1.0 + 1e-9  # moves sums of a few thousand floats to the safe side

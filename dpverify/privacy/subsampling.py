@@ -196,12 +196,12 @@ def _log_sum(terms: Sequence[float]) -> float:
 
 
 UP = 1.0 + 1e-12
-"""Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
+"""Factor that makes quotients of a few floats safe bounds: a margin of thousands of times their rounding error."""
 
 MARGIN = 1.0 + 1e-9  # the same for the sum of the divergences of all steps
 
 ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
-"""Renyi orders that are tried; the bound of each holds."""
+"""Renyi orders that are tried. The bound at every order is valid."""
 
 
 def poisson_gaussian_epsilon(rate: float, sigma: float, steps: int, delta: float) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 MOST_CLASSES: Final = 1000
-"""Classes that a data set may have."""
+"""Largest number of classes of a data set."""
 
 
 class DataError(ValueError):

@@ -32,7 +32,7 @@ def separator(path: Path) -> str | None:
 
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""``progress(done, whole)``: so many of a file's bytes were read."""
+"""``progress(done, whole)``: ``done`` of the ``whole`` bytes of a file were read."""
 
 PART: Final = 1 << 18  # least number of bytes of a LIBSVM file that are read at a time
 CELLS: Final = 1 << 17  # numbers of a table that are read at a time

@@ -33,7 +33,7 @@ CLASS_SIZES = {
     ),
     "CIFAR-10": ((5000,) * CLASSES, (1000,) * CLASSES),
 }
-"""Images in each class of published sets, to train and to test on. Sets in MNIST's format have other sizes."""
+"""Images per class in published data sets, for training and for testing. Other data sets in MNIST's format differ."""
 PICKLED = "is of CIFAR's Python version, a pickle, which can run any code and is not read; take its binary version"
 
 

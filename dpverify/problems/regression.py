@@ -17,7 +17,7 @@ from dpverify.problems.sparse.logistic import SparseBatchGradient, SparseLogisti
 from dpverify.problems.sparse.rows import CsrRows, Rows, scale_sparse
 
 Regression: TypeAlias = LogisticRegression | SparseLogistic | SoftmaxRegression
-"""Logistic regression on dense or on sparse rows for two classes, softmax regression for more."""
+"""Logistic regression for two classes, on dense or sparse rows; softmax regression for more than two classes."""
 
 
 def scaled(x: Rows, how: RowScaling) -> Rows:

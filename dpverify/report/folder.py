@@ -39,7 +39,7 @@ FIGURES = {
     "peers": "peers-",
     "auditors": "auditors-",
 }
-"""Pages of a report's folder that are made of other data than verdicts, and how the names of their figures begin."""
+"""Pages of a report's folder that show data other than verdicts, with the prefixes of their figures' names."""
 
 
 FINISHED = "UNFINISHED"  # subfolder with completely written files of an update that are not all moved yet

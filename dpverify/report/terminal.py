@@ -36,7 +36,7 @@ from dpverify.report.words import (
 )
 
 ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
-"""The groups from top to bottom: what matters most ends up next to the prompt."""
+"""Groups from top to bottom: the most important group is next to the prompt."""
 
 NOT_REACHED = "not reached"  # shown instead of the status of a claim that an interrupted run did not reach
 

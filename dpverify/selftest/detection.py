@@ -27,7 +27,7 @@ from dpverify.ledger.results import Result, decode
 from dpverify.selftest.records import Detection, Sighting
 
 LIBRARIES = ("flint", "mpmath", "msgspec", "numba", "numpy", "pytest", "scipy.special", "sympy")
-"""What most of them load, which takes as long as many a test."""
+"""Libraries that most claims and tests import. Importing them takes as long as a typical test."""
 
 LAUNCHER = """
 import contextlib, importlib, json, os, runpy, sys, threading, time, warnings
@@ -66,10 +66,10 @@ def watch(launcher):
 threading.Thread(target=watch, args=(os.getppid(),), daemon=True).start()
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
-"""Runs modules as ``python -m`` does, each in a process of its own, whose number and exit code it says.
+"""Runs modules as ``python -m`` does, each in a separate process, and prints the number and exit code of that process.
 
-It has loaded the libraries that are its arguments. It ends when whoever started it has ended, and then a child does,
-with all of its group.
+It first imports the libraries that are its arguments. It ends when the process that started it has ended. Its child
+then also ends, with its process group.
 """
 
 
@@ -147,7 +147,7 @@ def _end(group: int) -> None:
 NOT_IMPORTED = re.compile(
     r"\W*(ImportError|ModuleNotFoundError|SyntaxError|NameError|AttributeError|numba\S*(Typing|Lowering)Error)\b"
 )
-"""What code raises that does not fit together: nobody would commit it, so that it shows nothing."""
+"""Errors of code that does not fit together. Nobody would commit it, so these errors do not count as detections."""
 ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
 SUMMARY = re.compile(r"contains \d+ failed subtest")  # pytest adds it to the failures of the rows of a test
 

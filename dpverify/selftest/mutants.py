@@ -16,7 +16,7 @@ from dpverify.papers import index
 from dpverify.selftest.catalogue import Fault
 
 CONTAINERS = (ast.Call, ast.Tuple, ast.List, ast.Dict)
-"""What puts a claim's id beside what judges it: a check, or a row of a table from which checks are made."""
+"""Expressions that combine a claim's id with the code that judges it: a check, or a row of a table of checks."""
 
 
 def served(root: Path, file: str, claims: Collection[str], modules: Collection[str], function: str) -> list[str]:
@@ -87,7 +87,7 @@ ATTEMPTS = 8  # changes of a module that are tried until one is noticed
 MOST_TESTS = 2
 MOST_CLAIMS = 8
 SIZES = frozenset({"cost", "points", "repetitions", "seconds", "share", "shares", "size", "sizes", "starts", "tries"})
-"""Keywords whose numbers say how much is done, on which no verdict rests."""
+"""Keywords whose numbers determine the amount of work. No verdict depends on them."""
 TEMPLATE = "dpverify.papers._template."  # template of new papers; its claims are not part of any run
 OF_TEMPLATE = "tests/unit/cli/test_new_paper.py"
 LARGE = 100  # integers from here on also count as sizes
@@ -111,7 +111,7 @@ OPPOSITES: dict[type[ast.AST], Any] = {
     ast.Pow: ast.Mult,
     ast.USub: ast.UAdd,
 }
-"""What stands for an operator: its negation, or another one."""
+"""Replacements of operators: the negation, or another operator."""
 
 
 def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:

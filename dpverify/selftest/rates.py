@@ -76,7 +76,7 @@ def _run(
 
 
 STATISTICAL = ("monte-carlo", "exact-law")
-"""Methods whose checks may spend alpha; one that spends none, as what it knows is exact, is left out."""
+"""Methods whose checks may spend alpha. A check that spends none, because it computes exactly, is left out."""
 
 
 def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Sequence[CheckResult]) -> CheckRates:

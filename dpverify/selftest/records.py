@@ -21,7 +21,7 @@ Detection = Literal[
 
 
 MARKS: dict[Detection, str] = {"nothing": "✗ not seen", "did not run": "✗ did not run", "time limit": "✗ time limit"}
-"""What is not to see a fault, with its words."""
+"""Results that do not count as seeing a fault, with their labels."""
 
 
 class Sighting(Record, frozen=True, kw_only=True):

@@ -81,12 +81,12 @@ ATTRIBUTES = frozenset(
 )
 _VALUE = re.compile(r"[\w #.%+-]*", re.ASCII)
 _ALIGNED = re.compile(r"\\(?P<edge>begin|end)\{aligned\}")
-"""An environment that the converter does not know; ``split`` is the same to a reader."""
+"""An environment that the converter does not support; ``split`` renders the same."""
 _ROW_OF_ONE = re.compile(r"<mrow>(<(m[in])>[^<]*</\2>)</mrow>")
 _ONLY_ROW = re.compile(r"^(<math[^>]*>)<mrow>(.*)</mrow>(</math>)$", re.DOTALL)
 _CODE = re.compile(r"&#x([0-9A-F]{5});")
 _STRETCHED = re.compile(r' stretchy="true" fence="true"(?= form="(?:pre|post)fix">[()\[\]{}|⌊⌋⌈⌉]</mo>)')
-"""What a bracket is by itself (MathML Core, operator dictionary)."""
+"""Attributes that a bracket has by default (MathML Core, operator dictionary)."""
 LONGEST = 20_000  # letters of a formula
 
 

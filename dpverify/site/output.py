@@ -24,15 +24,15 @@ _TITLES = {"menu": "Menu", "toc": "Contents", "arrow-right": "Expand"}
 _ICONS_OF_TOGGLE = re.compile(r'\s*<svg class="theme-icon-[a-z-]+"><use href="#svg-[a-z-]+"></use></svg>')
 _TOGGLE_LABEL = 'aria-label="Toggle Light / Dark / Auto color theme"'
 _NO_CLASS = re.compile(r' class="(?:reference internal|toctree-l\d|row-odd|row-even|tex2jax_ignore mathjax_ignore)"')
-"""Classes that no style sheet names, as ``shorten_style`` and site.css have it."""
+"""Classes that no style sheet uses after ``shorten_style``; site.css does not use them either."""
 _IMPLIED = re.compile(
     r"</(?:li|t[dhr])>|</p>(?=\s*<(?:p|[uod]l|div|table|section|blockquote|pre|h\d|/li|/t[dh]|/d[dt]|/div|/section|/blockquote)\b)"
 )
-"""End tags that HTML implies where they are."""
+"""End tags that HTML implies at these positions."""
 _BREAK = re.compile(
     r"\n(?=</?(?:p|li|[uod]l|t(?:r|[hd]|head|body|able)|div|section|article|aside|header|footer|h\d|link|meta)\b)"
 )
-"""Space before the start or the end of a block, which is not shown."""
+"""Line break before the start or end tag of a block, which is not displayed."""
 _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _QUOTED = re.compile(r'(?<==)"([\w#./-]*[\w#.-])"(?=[ >])', re.ASCII)
 _MAP = re.compile(r"/\*# sourceMappingURL=\S+ \*/")

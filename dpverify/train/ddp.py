@@ -128,7 +128,7 @@ def main() -> int:
 
 
 RESERVED: Final = 0.01
-"""Part of delta that pays for the distance between the law of noise made inside and the law that is accounted for."""
+"""Fraction of delta for the distance between the exact and the accounted distribution of noise made inside."""
 
 
 def scales_of(s: DdpSettings, dimension: int) -> tuple[Scale, Scale]:

@@ -32,7 +32,7 @@ UNUSABLE: Final = "has a number that is not finite in its rows, or a label that 
 Follow = Callable[[int, Vector], None]
 
 SecureSum = Callable[[Vector, bool], Vector]
-"""``total(summand, first)``: the opened sum of all parties' summands with its noise; the sum of v^0 if ``first``."""
+"""``total(summand, first)``: the opened noisy sum of all parties' summands; ``first`` marks the sum of v^0."""
 
 
 def run_party(

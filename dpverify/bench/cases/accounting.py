@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpverify.shared_types import Ordering
 
 Mu: TypeAlias = "Callable[[int, int, Ordering], Callable[[], Any]]"
-"""N, the number of epochs and the ordering to the accountant's call."""
+"""``mu(N, epochs, ordering)`` returns a call of the accountant."""
 
 # a realistic delta, and one with epsilon near 0, for which the last digits need ball arithmetic
 DELTA = 1e-6

@@ -12,7 +12,7 @@ SCALE = 1.0
 
 STORED = ("draw", "noise", "noise, library's draw", "noise, not stored", "our draw")
 ADDED_UP = ("draw, add up", "noise", "noise, not stored")
-"""Against numbers that are only added up, what the output's way to memory takes counts against the noise."""
+"""The reference only adds up the library's numbers, so that the time to store the output counts against the noise."""
 
 A_STEP = ("draw", "call", "call, into an array", "call, our draw")
 

@@ -15,7 +15,7 @@ RATIO = "sum with noise by the ratio of uniforms"
 WORK = {BARE: "bare", SUM: "none", SHARES: "shares", BITS: "bits", RATIO: "ratio"}
 SIZES = (123, 1000)  # d of a9a, and a larger d
 TABLE_4 = {"Table 4 of wang2019, garbled circuits": [(22.0, 3.52), (123.0, 18.04)]}
-"""Yao run time of one aggregation with noise for five parties, ijcnn1 and a9a."""
+"""Run time of one noisy aggregation for five parties with Yao's garbled circuits, on ijcnn1 and a9a."""
 
 
 def _openings(names: tuple[str, ...], *, seed: int, m: int, d: int) -> Forms:

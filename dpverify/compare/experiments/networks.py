@@ -42,8 +42,8 @@ CLAIMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "cnn5": {"section-6-2-cnn5-error": ("test_error",), "section-6-2-cnn5-faster": ("iterations", "seconds")},
     "cnn6": {"section-6-2-cnn6-faster": ("iterations", "seconds")},
 }
-"""Records of wang2019, and the columns that decide them; ``iterations`` and ``seconds`` are those until the test error
-is what the worse of both methods ends with."""
+"""Records of wang2019, with the columns that decide them. ``iterations`` and ``seconds`` are counted until the method
+reaches the final test error of the worse method."""
 
 TRIES: Final = 12
 GRID_STREAM = 8

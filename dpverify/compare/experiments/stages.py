@@ -61,7 +61,7 @@ ORDERS: Final[dict[str, list[tuple[StagedAlgorithm, StagedAlgorithm]]]] = {
     "sgdm": [(DPAGEEM, DP_SGDM), (DP_SGDEM, DP_SGDM)],
     "momentum": [(DP_SGD, DPAGEEM), (DP_SGD, DP_SGDEM)],
 }
-"""Records ``section-4-2-<this>-<mnist or cifar>-<training or testing>``, and which method is better than which."""
+"""Pairs (better, worse) of methods, by ``key`` in ``section-4-2-<key>-<mnist or cifar>-<training or testing>``."""
 
 
 class FigurePanel(NetworkPanel):

@@ -144,11 +144,11 @@ EPSILONS: Final = (0.2, 0.5)
 NOISES: Final[tuple[Noise, ...]] = ("printed", "needed")
 
 METHODS: Final[tuple[Algorithm[Any], ...]] = (STORM, DP_GD, DP_AGD, RRPSGD, DP_SGD, DP_SRM, DDP_SRM)
-"""No noise; the paper's three baselines; DP-SGD, which it compares with in section 6.2; its own two."""
+"""STORM without noise; the paper's three baselines; DP-SGD, its baseline in section 6.2; the paper's two algorithms."""
 
 BASELINES: Final[tuple[Algorithm[Any], ...]] = (DP_GD, DP_AGD, RRPSGD)
 PASSES_OF: Final[dict[str, str]] = {STORM.name: DP_GD.name, DP_SGD.name: DP_SRM.name}
-"""Passes are as printed; methods of which nothing is printed have those of another one."""
+"""Methods without printed passes, with the methods whose printed passes they use."""
 
 CLAIMS: Final = {
     "section-6-1-order-objective": ("loss",),
@@ -157,7 +157,7 @@ CLAIMS: Final = {
     "section-6-1-order-test-error": ("test_error", "test_loss"),
     "section-6-1-order-cpu-time": ("seconds",),
 }
-"""Records of wang2019, and the columns that decide them; test_loss too, since the printed errors look like losses."""
+"""Records of wang2019, with the columns that decide them. The printed test errors look like losses, hence test_loss."""
 
 NOT_CLAIMED: Final = "not claimed: against DP-SGD"
 
@@ -175,8 +175,8 @@ STATEMENTS: Final = tuple(_statements())
 BATCHES: Final = (50, 100, 200)
 MULTIPLES: Final = tuple(4.0**power for power in range(-2, 5))
 SPLITS: Final = (4.0, 6.0, 8.0, 12.0, 16.0)
-"""The grids: b as printed, for each method that has batches; multiples of the step length that theory gives; for
-DP-AGD, which chooses its steps, into how many parts the choices split half of epsilon."""
+"""Grids: the printed b, for each method with batches; multiples of the step length from theory; for DP-AGD, which
+chooses its step lengths, the number of parts into which the choices split half of epsilon."""
 
 
 def grid(method: Algorithm[Any], *, is_smoke: bool) -> list[tuple[int, float]]:

@@ -141,7 +141,7 @@ def check_names(text: str, node: Formula | Compare, symbols: frozenset[str], fun
 MAX_BITS = 4_000_000  # of an exact value; 10**40 to the power 10,000 has 1.4 million
 
 Sizes: TypeAlias = Mapping[str, tuple[float, float]]
-"""Of names that definitions give: the bits of the exact value, and the binary logarithm of its absolute value."""
+"""Sizes of defined names: the bits of the exact value, and the binary logarithm of its absolute value."""
 
 NO_SIZES: Sizes = {}
 LARGEST = 2.0**60

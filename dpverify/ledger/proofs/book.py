@@ -74,7 +74,7 @@ _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9.]+)*")
 _WORD = re.compile(r"[A-Za-z][\w.-]*")
 _LETTER = re.compile(r"[A-Za-z]\w*")
 LAWS = re.compile(r"random( up to .*)?|function|gaussian norm\(.*\)|set bits of .*|measured", re.DOTALL)
-"""Domains of letters that are not numbers, and of a number that a cited claim measures."""
+"""Domains of letters that are not numbers, and ``measured``, the domain of a number that a cited claim measures."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from dpverify.ledger.units.records import UnitsFile, read_units
 UnitsStatus = Literal["inconsistent", "not determined", "consistent", "in words"]
 
 WORST: tuple[UnitsStatus, ...] = ("inconsistent", "not determined", "consistent", "in words")
-"""The status of a record with several readings is the first of these that one of them has."""
+"""Statuses, worst first. A record with several readings has the worst status of its readings."""
 
 
 class UnitsResult(Record, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ from dpverify.ledger.units.terms import PLAIN, Equations, Scaling, Terms, number
 from dpverify.ledger.vocabulary import Domain, parse_domain
 
 PLAIN_LETTERS = ("epsilon", "delta")
-"""Letters of real numbers that have no unit in any paper, as in the search for practical counterexamples."""
+"""Real-valued letters without a unit in any paper, as in the search for practical counterexamples."""
 
 
 class StatedUnits:

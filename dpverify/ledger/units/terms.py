@@ -135,10 +135,10 @@ POWERS: dict[str, Fraction] = {
     "density": Fraction(-1),
     "variance_of": Fraction(2),
 }
-"""Functions whose arguments have one unit: the power of it that their values have. A law has that of its outputs."""
+"""Functions of arguments with one unit, and the power of it that the value has. A law has the unit of its outputs."""
 
 COUNTS: dict[str, tuple[int, ...]] = {"repeated": (1,), "mixture": (0,), "hockey_stick": (2,), "renyi": (2,)}
-"""Arguments of these functions that are plain numbers whatever the unit of the remaining ones is."""
+"""Positions of arguments that are plain numbers, whatever the unit of the other arguments is."""
 
 
 @dataclass(frozen=True)

@@ -160,7 +160,7 @@ def _above(count: int, trials: int, chance: float) -> float:
 
 
 Tradeoff: TypeAlias = Callable[[float], float]
-"""Least chance on a neighbouring data set of an event that has a given chance."""
+"""Smallest probability, on a neighbouring data set, of an event with the given probability."""
 
 SMALLER = 1.0 - 1e-9  # factor of a curve that covers rounding errors
 NEGLIGIBLE = 1e-18  # smaller masses of one number of right guesses are left out, which decreases the sum

@@ -118,9 +118,9 @@ class Hint:
 
 
 TRAINING = 25_000
-"""Rounds that a rule is learned on, if they are between a tenth and a quarter of all, and fit in memory.
+"""Number of rounds that train a rule, if it is between a tenth and a quarter of all rounds and they fit in memory.
 
-With fewer in the tails, the best of many thresholds is the luckiest.
+With fewer rounds in the tails, the best of many thresholds is best only by chance.
 """
 
 

@@ -39,12 +39,12 @@ from dpverify.privacy.audit.scores import (
 UserScore = Callable[[Floats], object]
 
 TREE_LEAST, TREE_DIMENSION = 1000, 64
-"""Training rounds in each half from which, and numbers in an output up to which, trees are tried."""
+"""Smallest number of training rounds in each half, and largest size of an output, for which trees are tried."""
 
 BENT_DIMENSION = 4  # largest size of an output for which bent lines are tried
 
 LOOKED_AT, KEPT = 256, 16
-"""Coordinates in which repeated values are looked for, and with which a table is made, at most."""
+"""Largest number of coordinates that are searched for repeated values, and that a table uses."""
 
 WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the interquartile range
 
@@ -148,15 +148,15 @@ MOST = 100_000  # most training rounds in each half that a model uses, unless it
 ENOUGH = 50  # training rounds per number in an output from which a score may be evaluated on the rounds that trained it
 
 HANDICAP = 1.05
-"""How much better than the models of its kind before it a model must look: the luckiest of several looks too good."""
+"""Factor by which the expected bound of a later model must be larger: the best of several estimates is too high."""
 
 FALLEN = 1.25
-"""How much less a model may promise from all training rounds than on halves, else the next is tried."""
+"""Largest ratio of the bounds expected from halves and from all training rounds; above it, the next model is tried."""
 
 SHARES = {True: 0.8, False: 0.2}  # shares of alpha of the steady model and of the other model, if both are judged
 
 SURE = {True: 1e-4, False: 0.1}
-"""Level at which counts of training rounds speak for themselves, of steady models and of others."""
+"""Level of bounds from counts of training rounds alone, for steady models and for other models."""
 
 
 class Guesser(NamedTuple):

@@ -45,7 +45,7 @@ class Bound(Record, frozen=True, kw_only=True):
     epsilon: builtins.float | str
     delta: float
     mu: builtins.float | str | None = None
-    """Bound on the distance of the two means in standard deviations; with the Gaussian law only."""
+    """Bound on the distance of the two means in standard deviations; only for the Gaussian law."""
 
 
 class Power(Record, frozen=True, kw_only=True):
@@ -53,9 +53,9 @@ class Power(Record, frozen=True, kw_only=True):
 
     chance: float  # probability with which the fault is detected
     shortfall: float | None
-    """Share by which the sigma of a Gaussian mechanism falls short of the claim; None where no shortfall is seen."""
+    """Smallest detected relative shortfall of a Gaussian mechanism's sigma; None if no shortfall is detected."""
     n_for_15_percent: int | None = None
-    """Outputs per data set with which a sigma that is 15% short is seen; None where that is beyond 10^8."""
+    """Outputs per data set with which a sigma that is 15% too small is detected; None if more than 10^8 are needed."""
     largest_epsilon: builtins.float | str  # largest epsilon that an audit of this size can show for any mechanism
 
 
@@ -66,11 +66,11 @@ class AuditEvidence(Record, frozen=True, kw_only=True):
     trials: int  # rounds or outputs from which the bound was computed
     training: int  # rounds that trained the rule; they do not count for the bound
     share: float = 1.0
-    """Share of the chance of a false alarm that the rule had; the rest went to another rule, which did worse."""
+    """Fraction of the false-alarm probability that this rule had. A rule with a worse result had the remainder."""
     right: int | None = None  # right guesses
     wrong: int | None = None  # wrong guesses
     statistic: builtins.float | str | None = None
-    """Hotelling's statistic over its degrees of freedom; with the Gaussian law only."""
+    """Hotelling's statistic divided by its degrees of freedom; only for the Gaussian law."""
 
 
 class AuditResult(ShownAsTable, Record, frozen=True, kw_only=True):

@@ -204,7 +204,7 @@ def _short(value: object) -> str:
 OUTPUTS, COINS, PROBE = range(3)  # random streams of a seed
 
 Pieces = Callable[["Draws", int], Iterable[tuple[int, Floats]]]
-"""Runs so many blocks of draws, in any order."""
+"""``pieces(draws, count)``: yields ``count`` blocks of draws with their indices, in any order."""
 
 
 class Elsewhere(NamedTuple):

@@ -24,10 +24,10 @@ Score = Callable[[Floats], Floats]
 Key = Callable[[Floats], Floats]
 
 FLOOR = 1e-12
-"""Smallest eigenvalue of a correlation matrix that is believed; below it there is no noise in that direction."""
+"""Smallest eigenvalue of a correlation matrix that is trusted. A direction with a smaller eigenvalue has no noise."""
 
 KNOTS = (0.01, 0.03, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.97, 0.99)
-"""Quantiles of a coordinate at which a line may bend."""
+"""Quantiles of a coordinate at which a piecewise linear function may bend."""
 
 BEND = 1.0  # penalty on the square of a bend, in units of the interquartile range
 

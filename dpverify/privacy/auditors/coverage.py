@@ -170,7 +170,7 @@ def known_laws(delta: float) -> list[KnownLaw]:
 
 
 Auditor: TypeAlias = Callable[[Floats, Floats, float, float, float, int], Any]
-"""``auditor(first, second, epsilon, delta, confidence, seed)``: a lower bound of epsilon, or whether it is refuted."""
+"""``auditor(first, second, epsilon, delta, confidence, seed)``: a lower bound on epsilon, or whether DP is refuted."""
 
 ERROR = 0.01  # probability that an auditor with the stated error rate is accused, over all pairs of distributions
 SEEN = 0.9  # probability with which the smallest error rate that is reported would be detected

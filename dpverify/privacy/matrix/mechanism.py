@@ -132,7 +132,7 @@ def _of_long_epochs(strategy: Strategy, participation: Epochs) -> Bounds:
 
 Neighbours: TypeAlias = Literal["add-remove", "zero-out", "replace-one"]
 CHANGES: dict[str, float] = {"add-remove": 1.0, "zero-out": 1.0, "replace-one": 2.0}
-"""By how many clip lengths one example can change the sum of clipped gradients in one step."""
+"""Largest change of the sum of clipped gradients in one step by one example, in units of the clip length."""
 
 QUOTIENT = 4.0 * 2.0**-53  # bound on the relative rounding error of a quotient and a product
 

@@ -13,7 +13,7 @@ from dpverify.kernels import check
 from dpverify.privacy.matrix.participation import Floats, Pattern
 
 MOST_DENSE = 4096
-"""Steps up to which the matrix of products of all pairs of columns is built: 128 MiB."""
+"""Largest number of steps for which the matrix of inner products of all pairs of columns is built: 128 MiB."""
 
 ROUNDING = 2.0**-53
 

@@ -181,7 +181,7 @@ RELATIONS: Final = {
     "balls-in-bins": ("add-remove", "zero-out"),
     "random-allocation": ("add-remove", "zero-out"),
 }
-"""Neighbours for which there are bounds; the first are the default."""
+"""Neighbouring relations for which bounds exist; the first is the default."""
 CLOSE: Final = 1e-9
 NARROW: Final = 1e-4  # relative distance of the returned noise from one that is not sufficient
 MOST_BINS: Final = 1 << 17  # epochs with more steps have no useful grid

@@ -159,4 +159,4 @@ NETWORKS: Final[dict[str, Callable[[tuple[int, int, int], int], Any]]] = {
     "cnn5": _cnn5,
     "cnn6": _cnn6,
 }
-"""By name; ``resnet20-plain`` has no normalization."""
+"""Networks by name; ``resnet20-plain`` has no normalization."""

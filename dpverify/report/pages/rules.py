@@ -27,7 +27,7 @@ PAGE = "rules.md"
 """The page of the rules, in the report's folder."""
 
 FUNCTIONS = {"moment": r"\mathbb{E}\lVert{#1}\rVert^{#2}"}
-"""How functions are typeset that only proofs have."""
+"""LaTeX of functions that occur only in proofs."""
 
 _TOPICS = {
     "scalars.v": "Numbers: order, exponentials, logarithms, powers and roots",
@@ -147,7 +147,7 @@ _AFTER_NAME = re.compile(r"(?<=[a-z]\}) (?=[\\\w])")
 _BEFORE_NAME = re.compile(r"(?<=[\w})]) (?=\\mathrm\{[a-z])")
 _FIRST_POWER_OF_NORM = re.compile(r"(?<=\\rVert)\^\{1\}")
 _TWO_NORMS = re.compile(r"\\lVert\{\\\|((?:(?!\\\|).)*)\\\|\s*\}\\rVert")
-"""The norm of what is a norm already."""
+"""A norm whose argument is already typeset as a norm."""
 
 
 def proof_place(proof: Proof) -> str:

@@ -136,7 +136,7 @@ def _table(columns: Mapping[str, Callable[[T], str]], items: Iterable[T]) -> str
 
 
 ProofTarget: TypeAlias = Callable[[Result, Variant], str]
-"""From a claim's result and a variant to a link's target for the proof of this statement, or to nothing."""
+"""Returns the link target of the proof of a statement, given by a claim's result and a variant, or an empty string."""
 
 _PROVED_WORD = re.compile(rf"{words.MARKS['proved']} proved\b|{words.MARKS['proved given']} proved given\b")
 

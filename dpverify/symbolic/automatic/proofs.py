@@ -159,7 +159,7 @@ def _lists(items: list[Any]) -> Iterator[list[Any]]:
 
 
 EFFORT = 12_000
-"""Goals that are tried by default; each way of proof gets so many."""
+"""Default limit on the goals of each way of proof."""
 
 MOST_LETTERS = 200  # length of a goal in a report
 MOST_LEMMAS = 2  # parts of a statement for which an induction is tried

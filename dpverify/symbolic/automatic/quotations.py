@@ -24,7 +24,7 @@ _OF_ORDERS: dict[tuple[bool, bool], RelationToDerived] = {
     (False, True): "weaker",
     (False, False): "differs",
 }
-"""By whether what is attributed is at most, and at least, of the order that is printed."""
+"""Relation by whether the attributed order is at most, and at least, the printed order."""
 
 
 def compared_quotations(specs: Specs) -> Iterator[ComparedQuotation]:

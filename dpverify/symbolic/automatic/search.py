@@ -25,7 +25,7 @@ COST = 20  # cost of a way, in goals
 
 
 Way = Callable[["Search", FactList, Form, bool, int], bool]
-"""Proves that a form is nonnegative, or positive, at a depth that is left; False where it does not."""
+"""``way(search, facts, form, strict, depth)``: whether it proves a form nonnegative, or positive if ``strict``."""
 
 
 class OutOfEffortError(Exception):

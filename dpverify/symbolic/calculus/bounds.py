@@ -21,7 +21,7 @@ def constant(value: Value) -> Bound:
 
 
 VANISHING: Bound = {fmpq(0): arb.neg_inf()}
-"""Logarithm of the size of what is 0 for all y."""
+"""Logarithm of the absolute value of a function that is 0 for all y."""
 
 
 def vanishes(log_high: Bound) -> bool:

@@ -51,7 +51,7 @@ GOALS = (64, 128)  # bits of the value
 WORK = 3  # cost of a part of a formula for a complex variable, relative to a real one
 MOST_EVALUATIONS = 20_000  # limit of one call of acb.integral
 STARTS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 1024)
-"""Binary logarithms of the distance, or its inverse, from which on the envelope bounds the rest."""
+"""Binary logarithms of the distance, or of its inverse, beyond which the envelope bounds the remaining integral."""
 BASE = "#base"  # the point from which distances are measured
 TAIL_BITS = 80
 

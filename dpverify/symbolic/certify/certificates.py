@@ -52,18 +52,18 @@ def begin() -> None:
 
 
 _LABELS = ("name", "claim", "variant", "reading")
-"""Of a header: whose statement it is. The facts of a certificate do not depend on it."""
+"""Fields of a header that identify the statement. The facts of a certificate do not depend on them."""
 
 _MOST_SHARED = 256
 
 _Content = dict[str, Any]
 
 _shared: list[tuple[_Content, Derivation, dict[str, Any]]] = []
-"""What was written, with what it was written from, the latest first: readings often have the same proof."""
+"""Written certificates with their content and derivation, latest first. Readings often have the same proof."""
 
 _refusals: list[tuple[_Content, Derivation, Certificate]] = []
-"""What was refused, with what it was to be written from: the proof of a reading, with a constant moved, is refused in
-the others too."""
+"""Refused certificates with their content and derivation, latest first. If the proof of a reading with a changed
+constant is refused, it is refused for the other readings too."""
 
 
 def certify(statement: Statement, derivation: Derivation, goals: Goals | None = None) -> Certificate:

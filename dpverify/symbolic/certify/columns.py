@@ -88,7 +88,7 @@ def pruned(columns: list[Known], target: Form) -> list[Known]:
 
 
 MONOMIAL_NUMBERS: dict[Any, int] = {}
-"""Numbers of monomials, from 1 on: to hash a monomial takes long."""
+"""Numbers of monomials, starting at 1. Hashing a monomial is slow."""
 
 
 @cache

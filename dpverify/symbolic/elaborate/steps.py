@@ -36,7 +36,7 @@ POINTS = 60  # number of points at which a line that cannot be read as a step is
 MOST_CANDIDATES = 12  # largest number of instances of a rule that are compared by their conditions
 
 Cite = Callable[[Reason, Mapping[str, Any]], Premise]
-"""Make a premise of what a line cites, with what its letters become."""
+"""``cite(reason, where)``: the premise that a line cites, with its letters replaced as in ``where``."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ _REACH = 72  # at most 2**-_REACH of the law of one loss lies outside on each si
 _SAMPLES = 400  # points of a piece at which the loss is evaluated to choose a grid
 _POINTS = ((16, 32), (256, 16), (1 << 62, 8))  # (largest number of losses, grid points in a deviation of a loss)
 Pair: TypeAlias = tuple[LineLaw, LineLaw, int]
-"""Two laws, and how often they are compared."""
+"""Two laws, and the number of times that they are compared."""
 
 _PARTS_OF_A_CELL = 60
 _GAP = arb(2) ** -24  # relative gap at which the search for the best order ends

@@ -22,7 +22,7 @@ from dpverify.symbolic.prove.facts import Facts, differences, symbol_facts
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 Monomial: TypeAlias = Mapping[Any, fmpq]
-"""Exponents other than 0, by letter or logarithm."""
+"""Nonzero exponents, by letter or logarithm."""
 
 NONE: Monomial = {}
 LOGARITHMS = (sympy.log, Log2)
