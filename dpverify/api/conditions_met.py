@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpverify.harness.run.engine import ReportRun
 
 Finding: TypeAlias = Literal["met", "not met", "no violation found", "undecided", "other letters"]
-"""What is known of a condition. "Other letters": the claim that uses it does not have all its letters."""
+"""Result for a condition. "Other letters": the claim that uses the condition does not have all of its letters."""
 
 
 class JudgedCondition(Record, frozen=True, kw_only=True):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Build = Callable[[Statement], "Derivation"]
 
 FACTORS = tuple(Fraction(text) for text in ("1.01", "1.1", "2", "10", "1000", "1e6", "1e12"))
-"""How far the control moves the printed side against the derivation: 1%, or as far as its slack asks for."""
+"""Factors that move the printed side, tried in turn until the certificate no longer proves it."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def _faults(statement: Statement) -> Iterator[tuple[str, Statement]]:
 
 
 NAME = "derivation"
-"""Name of the check, as of a derivation that is written in Python: a statement has one or the other."""
+"""Name of the check, also used for derivations written in Python. A statement has only one of the two."""
 
 
 def from_text(statement: Statement) -> Derivation:

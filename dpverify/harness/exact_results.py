@@ -128,7 +128,7 @@ class Vacuity:
 
 
 FACTORS = tuple(Fraction(text) for text in ("1.05", "1.25", "2", "10", "100"))
-"""How far beyond; where the sharpest point is a needle, only a larger one than the first is found again."""
+"""Factors that move a side beyond the sharpest point. A search may need a larger factor to find a sharp peak again."""
 
 
 def sharper_statement(statement: Statement, findings: Findings, factor: Fraction) -> tuple[str, Statement] | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dpverify.symbolic.derive.steps import Derivation
 
 FUNCTIONS = {"log", "log2", "exp", "sqrt", "abs", "min", "max", "floor", "ceil", "mod", "bit", "popcount", "binomial"}
-"""What certificates know."""
+"""Functions that certificates can express."""
 
 RELATIONS = {"<=", ">=", "=", "<", ">"}
 

@@ -42,12 +42,12 @@ from dpverify.symbolic.exact.numbers import EvaluationError, Meter
 from dpverify.symbolic.exact.sums import constant_ratio
 
 LENGTHS = (256, 32, 8)
-"""Most values of an integer that a sum runs to, of one that stands alone, inside of another, and deeper."""
+"""Range lengths of integers that make a sum long, for a sum that is in no other sum, in one sum, or in several."""
 
 SIZES = (300, 500, 1000, 2000, 5000, 10_000, 30_000, 100_000, 1_000_000)  # of an integer that makes sums long
 COMBINATIONS = 6  # combinations of ordinary values of the other letters that are tried with each size
 WORK: Mapping[str, int] = {"smoke": 3_000_000, "standard": 30_000_000, "full": 300_000_000}
-"""Parts of formulas that are evaluated in the search, and again at single sizes; a million take about a second."""
+"""Limit on the formula parts evaluated in the search, and again at single sizes. A million take about a second."""
 HALVES = 7  # all searches of a claim, including those of faults, may use this many halves of WORK
 POINT = 6  # a single point may use a sixth of the work
 POINT_OF_LAWS = 2  # and half of it if the statement has laws or integrals: a composition takes as long as many sums

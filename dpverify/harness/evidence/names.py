@@ -132,10 +132,10 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 READS_MODULE = frozenset(
     {"globals", "exec", "eval", "__import__", "__file__", "__doc__", "__dict__", "import_module", "reload", "modules"}
 )
-"""Names and attributes with which code may reach any name of its module, or find another module by a text."""
+"""Names and attributes by which code can reach any name of its module, or find another module by a string."""
 
 WITHOUT_ARGUMENT = frozenset({"vars", "dir", "locals"})
-"""The same for functions that are called without an argument."""
+"""Functions with the same effect if they are called without an argument."""
 
 IMPORTS = frozenset({"import_module", "__import__"})
 

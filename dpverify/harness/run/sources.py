@@ -27,7 +27,7 @@ BY_DEFAULT: dict[str, type[Check]] = {"proof": FormulaProof, "points": FiniteChe
 VARIANTS = get_args(Variant)  # the statement that holds of a refuted claim is judged like the others
 
 PAPERS = "dpverify.papers:load"
-"""The source by default. One is a module with its function from a paper's key to its checks or None, or a package."""
+"""Default source. A source is a package, or a module with a function from a paper's key to its checks or None."""
 
 
 def load_checks(source: str, paper: str) -> PaperChecks | None:

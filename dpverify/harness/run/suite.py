@@ -28,7 +28,7 @@ from dpverify.ledger.statements import Reference, Statement, Variant
 from dpverify.ledger.trivial import identical_sides
 
 WRITER = "dpverify.symbolic.certify.certificates"
-"""Module that writes certificates. The evidence of a certificate has its code."""
+"""Module that writes certificates. Its code is part of the evidence of a certificate."""
 
 
 @dataclass(frozen=True)

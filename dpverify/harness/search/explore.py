@@ -29,7 +29,7 @@ from dpverify.harness.search.candidates import (
 from dpverify.harness.search.domain import BITS_PER_SYMBOL, Sampler
 
 CORNERS = ((0, 0), (1, 1), (1, 0), (4, 0), (1, 2), (1, 3), (2, 20), (6, PAYLOADS - 1))
-"""The simplest, both ends, one over the symbol before (or equal to it), next to the ends, a power of two, far out."""
+"""The simplest value, both ends, an earlier symbol or its reciprocal, near each end, near a power of two, far out."""
 MAX_CORNERS = 1024
 LONGEST = 96  # largest number of bits of a climbed value, which stops a ratio that grows without bound
 

@@ -52,9 +52,9 @@ NO_FAULT = OptimizerFault("", "")
 UPHILL = OptimizerFault("uphill", "every step goes the other way", direction=-1.0)
 
 Measure: TypeAlias = Callable[[Statement, CaseT, int, OptimizerFault], float]
-"""Statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient.
+"""Maps a statement, problem, seed and fault to the mean over one run that the claim bounds, in units of the gradient.
 
-NaN if the run left the region in which the problem has its constants: it then counts as 0, in favour of the claim."""
+NaN if the run left the region in which the problem's constants hold. It then counts as 0, in favour of the claim."""
 
 Side: TypeAlias = Callable[[Statement, CaseT], float]  # statement and problem to a number in units of the gradient
 

@@ -38,7 +38,7 @@ from dpverify.ledger.results import CheckResult, ControlResult
 
 STAKES: Final = np.array([0.9, 0.99, 0.7, 0.4, 0.1])
 WEIGHTS: Final = np.array([0.8, 0.05, 0.05, 0.05, 0.05])
-"""The values of c, and their shares of the capital; the first is the best one against the excess that is declared."""
+"""Values of c, and their shares of the capital. The first value is the best against the declared excess."""
 
 NEAR: Final = float(STAKES[0])  # the declared excess, as a share of the distance from the bound to the largest value
 HALVINGS: Final = 60

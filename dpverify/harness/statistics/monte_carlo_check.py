@@ -26,7 +26,7 @@ VERDICTS = {
     "disagrees": ("inconclusive", "the kernel does not follow the exact law: one of the two is wrong"),
     "refutes": ("refuted", "the confidence limit lies beyond the bound"),
 }
-"""What follows from what a judge says, where every planted fault was seen: a status, and why."""
+"""Status and reason for each outcome of a judge, if every planted fault was detected."""
 
 
 @dataclass(frozen=True)

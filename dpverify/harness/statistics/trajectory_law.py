@@ -40,7 +40,7 @@ from dpverify.harness.statistics.trajectory_sums import (
 
 SHARE = 1.0 / 7.0  # part of alpha for each of the seven tests
 SECONDS_PER_PAIR = {"products": 2e-11, "signs": 2e-12}
-"""Core seconds that two values of different steps take, roughly: one product in a large matrix product, or one bit."""
+"""Approximate core seconds per pair of values of two steps: a product in a large matrix product, or one bit."""
 SECONDS_PER_NUMBER = 3e-8  # for drawing and whitening a number; more than measured
 
 

@@ -41,7 +41,7 @@ COARSE = [
     (777, 100, "0.005"),
     (1000, 12, "0.1"),
 ]
-"""Steps, examples and alpha of runs whose exact maximum can be found, and where coarse merging moves it by percents."""
+"""Steps, examples and alpha of runs with a computable exact maximum, from which coarse merging differs by percents."""
 
 
 def _weight(point: Point) -> float:
@@ -170,7 +170,7 @@ LONG: dict[tuple[int, int], tuple[float, float, float, float]] = {
     (1025, 700): (0.25, 1.0, 50.0, 1.0),
     (1500, 500): (1.0, 0.1, 0.13, 4.0),
 }
-"""Examples and epochs, with what nodes of G, Delta (one visit, all visits) and r move by."""
+"""Examples and epochs, with parameters of the sensitivities of G, Delta (one visit, all visits) and r nodes."""
 
 
 def _points_long(budget: Budget) -> Iterator[PointLike]:

@@ -139,7 +139,7 @@ ACCURACY = 0.25
 
 
 KINDS: dict[str, Kind] = {"calibration-dp-srm": "recursive", "calibration-dpageem": "descent"}
-"""DPAGEEM's stages together are steps of one kind, as are those of DP-SGD."""
+"""Kind of run for each claim. The steps of all stages of DPAGEEM are of one kind, like those of DP-SGD."""
 
 
 def _batch_run(point: Point, statement: Statement) -> BatchRun:

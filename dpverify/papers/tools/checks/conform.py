@@ -77,7 +77,7 @@ KINDS: tuple[tuple[Release, Callable[[int, bool], float]], ...] = (
     (_each_coordinate, lambda d, replaced: (2.0 if replaced else 1.0) * math.sqrt(d)),
     (_clipped_sum, lambda d, replaced: 2.0),
 )
-"""What optimizers release besides noise, and the most that one example changes it by, in clip lengths."""
+"""Outputs of optimizers before noise, and the largest change by one example, in clip lengths."""
 
 
 def _reported(release: Release, clip: float, promise: Promise, seed: int) -> float:

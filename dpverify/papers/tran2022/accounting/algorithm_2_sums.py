@@ -121,7 +121,7 @@ Nodes: TypeAlias = Literal["read", "all"]
 """Nodes that Algorithm 4 can read, or all nodes of the tree, as the proofs count them."""
 
 G_FIRST, G_LATER, DELTA_FIRST, DELTA_LATER, DRIFT = range(5)
-"""G and Delta nodes inside [1, 2N] and elsewhere, and r nodes."""
+"""Families: G nodes that end by step 2N, later G nodes, the same for Delta nodes, and r nodes."""
 
 MOST_PATTERNS = 400  # If there are more patterns, ``worst_pattern`` uses a local search from several starts.
 

@@ -21,17 +21,17 @@ from dpverify.kernels.typing import Vector
 from dpverify.privacy.participation import Bounds, Pattern
 
 Codes = NDArray[np.int64]
-"""What a point was made from, shape (n,): an index into the candidates that were joined, or a place."""
+"""Origin of each point, shape (n,): an index into the candidates that were joined, or a place."""
 
 State: TypeAlias = tuple[bool, bool]
-"""Whether the epoch of a block's first step, and that of its last step, have their visit inside the block."""
+"""Whether a block contains the visit of its first step's epoch, and that of its last step's epoch."""
 
 # States of a block within one epoch.
 INSIDE = (True, True)
 OUTSIDE = (False, False)
 
 Parents: TypeAlias = "tuple[tuple[int, State, State, int], ...]"
-"""Of each product of two sets: index of its first candidate, states left and right, points on the right."""
+"""For each product of two sets: index of its first candidate, states left and right, number of points on the right."""
 
 
 class TooManyPointsError(Exception):
@@ -243,7 +243,7 @@ def pairings(
 LONGEST_PATTERN: Final = 100_000  # Patterns with more visits than this are not stored.
 
 ONE_EPOCH: Final = 1 << 22
-"""Runs of up to this many steps within one epoch, where both orderings are the same, are done place by place."""
+"""Runs within one epoch are computed place by place up to this many steps. Both orderings are the same for them."""
 
 MOST_BLOCKS: Final = 500_000  # Approximate limit on the number of distinct blocks.
 

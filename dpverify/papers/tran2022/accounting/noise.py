@@ -25,10 +25,10 @@ from dpverify.privacy.participation import Bounds
 from dpverify.shared_types import Ordering
 
 SR_NODES = ("G to 2N", "G", "Delta", "r")
-"""Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later ones, Delta nodes, r nodes."""
+"""Kinds of nodes of Algorithm 2: G nodes that end by step 2N, later G nodes, Delta nodes, r nodes."""
 
 UP = 1.0 + 1e-12
-"""Quotients of a few floats are moved to the safe side by this factor, thousands of times their rounding."""
+"""Factor that rounds a quotient of a few floats conservatively: its margin is thousands of times the rounding error."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ GUESS = 0.28
 """Share of the printed noise at which the search with the accountant begins; any guess gives the same onset."""
 
 ACCURACY = {"theorem-6": 1.01, "theorem-9": 1.04}
-"""Upper over lower bound of mu^2 that the accountant is asked for; it is mostly closer."""
+"""Requested ratio of the accountant's upper to lower bound on mu^2. The actual ratio is mostly smaller."""
 
 
 class Cell(NamedTuple):

@@ -44,7 +44,7 @@ class GradientMoments(NamedTuple):
 
 
 Spreads: TypeAlias = Callable[[int], GradientMoments]
-"""From an epoch, 0, 1, .., to the moments of its gradients. The order of the examples must not influence it."""
+"""Maps an epoch (0, 1, ...) to the moments of its gradients. They must not depend on the order of the examples."""
 
 
 def constant_spread(own: Fraction) -> Spreads:
@@ -146,7 +146,7 @@ CHANGE_FACTOR = Fraction(11, 10)
 """Factor of ``change sqrt(alpha/gamma)``: the exact constant of the proof is sqrt(10)/3, at N = 2, alpha = 1/2."""
 
 FACTORS: dict[Sum, Fraction] = {"difference": Fraction(2), "estimate": Fraction(3, 2), "momentum": Fraction(2)}
-"""Factor of ``G sqrt(alpha)``; that of the momentum is Lemma 11's."""
+"""Factor of ``G sqrt(alpha)``; the factor of the momentum is that of Lemma 11."""
 
 
 def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:

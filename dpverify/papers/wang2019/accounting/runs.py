@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 Kind: TypeAlias = Literal["recursive", "descent"]
-"""DP-SRM and DDP-SRM, with a first estimate and later ones; and the baselines."""
+"""``recursive``: DP-SRM and DDP-SRM, with a first estimate and later estimates. ``descent``: the baselines."""
 
 
 @dataclass(frozen=True)

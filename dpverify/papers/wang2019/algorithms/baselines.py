@@ -123,7 +123,7 @@ class Storm(SampledRun):
 
 
 LineLosses: TypeAlias = Callable[[Vector, Vector, Vector], ArrayLike]
-"""``losses(w, direction, lengths)``: mean loss at w - length direction, each example's cut to [0, C'], shape (K,)."""
+"""``losses(w, direction, lengths)``: mean of losses clipped to [0, C'] at w - length direction, shape (K,)."""
 
 # stream of the seed for choices
 CHOICES = 7

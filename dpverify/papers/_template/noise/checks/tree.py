@@ -61,7 +61,7 @@ MECHANISM = {
     "gaussian-mechanism": Property("the exact delta is that of one release with Gaussian noise"),
     "bounded-sensitivity": Property("the query changes by exactly 1"),
 }
-"""By which property of the mechanism each assumption of Theorem 1 holds; a refutation without it is refused."""
+"""The property of the mechanism that satisfies each assumption of Theorem 1. A refutation without it is refused."""
 
 CHECKS.add(
     MonteCarloCheck(

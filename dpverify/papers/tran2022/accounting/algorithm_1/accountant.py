@@ -130,7 +130,7 @@ def largest_sum(steps: int, examples: int, alpha: Fraction, ordering: Ordering) 
 ACCURACY: Final = 1.001  # Default ratio of upper to lower bound.
 
 CLOSENESS: Final = (0.0, 1e-3, 2e-4, 5e-5, 1e-5)
-"""How close points are merged: in turn, until the bounds are close enough; without merging they are exact."""
+"""Relative differences for merging points, tried in turn until the bounds are close. Without merging they are exact."""
 
 
 def tree_sum_of_squares(

@@ -33,7 +33,7 @@ MOST_POINTS: Final = 1024  # Largest number of points of one state if points are
 PLACE: Final = (1 << 20) - 1  # Mask of the bits of a code that hold the index of a point.
 
 Choice = tuple[tuple[int, int, int, int], ...]
-"""Of each released node that no other contains: its level, its place there, its state, the place of its point."""
+"""For each released node that no other contains: level, index in the level, state, index of the point."""
 
 
 @dataclass(frozen=True)

@@ -139,12 +139,12 @@ ACCURACY: Final = 1.015  # Default ratio of upper to lower bound on mu^2.
 SHORT: Final = 128  # For runs of up to this many steps the exact maximum is tried first.
 
 EFFORTS: Final = ((2e-3, 512), (1e-3, 512), (4e-4, 2048), (1e-4, 8192))
-"""How close points are merged, and into how many parts an epoch is cut: in turn, until the bounds are close enough."""
+"""Relative difference for merging points, and number of parts of an epoch; tried in turn until the bounds are close."""
 
 MANY_EPOCHS: Final = 2000  # With at least this many epochs the coarsest effort is tried first; otherwise it is skipped.
 
 MOST_OF_LONG: Final = 50_000
-"""No more blocks are looked at where the bounds for long runs are there already: about ten seconds."""
+"""Largest number of distinct blocks that are computed if bounds for long runs already exist: about ten seconds."""
 
 MANY_BLOCKS: Final = 4_000  # For runs with more distinct blocks than this, ``long_run`` is tried first.
 

@@ -63,7 +63,7 @@ REPAIRS = (
         "the line is assigned to nothing; the comment before the loop says that G_[1,t] is updated in it",
     ),
 )
-"""Every change to the box of Algorithm 4 that it needs to run, in the order of its lines."""
+"""All changes that the box of Algorithm 4 needs in order to run, in the order of its lines."""
 
 
 @kernel

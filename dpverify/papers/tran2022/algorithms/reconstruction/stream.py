@@ -69,9 +69,9 @@ WINDOW = 2
 TOTAL = 3
 
 LARGE, LONG = 1 << 21, 128
-"""An ``out`` of at least 16 MiB in rows of at least 1 KiB is written around the caches: it does not stay in them until
-it is read, and they are left to the state. Shorter rows have too many lines that they share with others. A new array is
-not written so: its pages have just been cleared by the system, which leaves them in the caches."""
+"""An ``out`` of at least 16 MiB in rows of at least 1 KiB is written around the caches. It would not stay in them until
+it is read, and the state needs them. Shorter rows share too many cache lines with their neighbours. A new array is not
+written around the caches: the system has just cleared its pages, so they are in the caches."""
 
 
 class StreamConstants(NamedTuple):

@@ -85,7 +85,7 @@ REPAIRS = (
         "the r nodes of step t hold the gradient at w_t, so w_t must be there before m^_t is",
     ),
 )
-"""Every change, in the order of the box's lines. Algorithm 4 has a list of its own."""
+"""All changes to the box of Algorithm 2, in the order of its lines. Algorithm 4 has a separate list."""
 
 
 class SrRun(SteppedRun):

@@ -178,7 +178,7 @@ _QUANTILE: dict[str, Callable[[Tape], Tape]] = {
     "laplace": lambda z: -np.sign(z) * (np.log(2.0) + special.log_ndtr(-np.abs(z))) / np.sqrt(2.0),
     "sign": np.sign,
 }
-"""A standard Gaussian number to one of another law, mean 0 and variance 1, with the same rank."""
+"""Functions from a standard Gaussian number to the number with the same rank under a law of mean 0 and variance 1."""
 
 
 def _wrong_law(tape: Tape, alpha: float, scale: float, out: Matrix, *, law: str) -> None:

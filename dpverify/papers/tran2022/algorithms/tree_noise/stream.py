@@ -28,7 +28,7 @@ from dpverify.kernels.vector import copy_into
 LEVELS = 63  # Length of a table with one decay per level
 
 BLOCK = 16384
-"""Numbers drawn before they are combined: few enough to be still in a near cache, enough to write at a steady pace."""
+"""Count of numbers drawn before they are combined: few enough for a near cache, enough for steady writes."""
 
 
 @kernel

@@ -29,7 +29,7 @@ from dpverify.symbolic.exact.numbers import to_value
 Size = Mapping[str, int]  # Values of the integer symbols: N, T or t, window
 
 Functions = Callable[[Statement, Size, Fraction], Sequence[Mapping[str, Function]]]
-"""From a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
+"""Maps a statement, a size and alpha to the paper's functions, once for each convention that the paper leaves open."""
 
 PLAIN = (Fraction(1, 2), Fraction(1, 2)), (Fraction(2, 5), Fraction(1, 3))  # Readable points (alpha, gamma)
 

@@ -143,7 +143,7 @@ RUNS_WITH_MEMORY: dict[str, tuple[int, ...]] = {
     "standard": (4000, 12000),
     "full": (4000, 12000, 50000),
 }
-"""Epochs."""
+"""Numbers of epochs for each budget."""
 
 MEMORY_ALPHA = Fraction(3, 100)
 MEMORY_ETA = Fraction(1, 2000)
@@ -220,7 +220,7 @@ ANTIPODES: dict[str, int | Fraction | str] = {
     "G": 1,
     "L": "1/10",
 }
-"""Gradients G and -G near w_1, an odd step: close to the worst case of the sampling error."""
+"""Gradients G and -G near w_1, and an odd t: close to the worst case of the sampling error."""
 
 ERRORS = Bounded(0.0, 1.01)  # The momentum has length at most G = 1, the full gradient at most eta L t = 0.0018.
 

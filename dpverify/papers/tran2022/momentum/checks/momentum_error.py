@@ -83,9 +83,9 @@ RUNS: list[dict[str, Any]] = [
     {"N": 1000, "T": 5000, "t": 1023, "alpha": "1/300", "eta": "1/1023", "G": 1, "L": 1},
     {"N": 1000, "T": 100_000, "t": 1, "alpha": "1/1000", "eta": "1/10000", "G": 1, "L": 1},
 ]
-"""Start-up (the second one away from every boundary), antipodes, a short ramp, a long one, start-up in a long run."""
+"""Start-up (the second run is away from every boundary), antipodes, short ramp, long ramp, start-up in a long run."""
 REACHED: dict[str, Any] = {"N": 1, "T": 1, "t": 1, "alpha": "1/100000000", "eta": "1/1000", "G": 1, "L": 0}
-"""Start-up alone, all but: what is amended is reached there, up to 2 sqrt(alpha)."""
+"""Almost only start-up: the error reaches the amended bound up to 2 sqrt(alpha)."""
 
 
 def _error(point: Point, statement: Statement) -> Exact:

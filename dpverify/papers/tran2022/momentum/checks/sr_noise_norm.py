@@ -141,14 +141,14 @@ BIASED: tuple[Values, Values] = (
         "L": "1/3",
     },
 )
-"""Two examples with gradients G and -G: no noise at all, and a little; d = 1 is part of the problem."""
+"""Two examples with gradients G and -G, without noise and with little noise; the problem has d = 1."""
 
 LIMIT: list[dict[str, Any]] = [
     {"d": d, "G": 1, "L": 0, "delta": "1/2", "N": 2, "T": t, "t": t, "alpha": 1, "gamma": gamma, "epsilon": 10**9}
     for gamma in ("1/2", "1/10000")
     for d, t in ((1, 4), (3, 4), (1, 9), (1, 40))
 ]
-"""Where the bias uses its bound up: two examples, no memory, gamma near 0, and no noise to speak of."""
+"""Runs in which the bias nearly attains its bound: two examples, no memory, gamma near 0, negligible noise."""
 
 
 def _two_example_runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -175,7 +175,7 @@ def _gamma(n: int, steps: int) -> Fraction:
 
 
 FACTOR = 4
-"""What a hidden constant and one logarithm may be, in the comparison of two standard deviations: 4 log2(2 N T)."""
+"""Hidden constant allowed in the comparison of two standard deviations, besides one logarithm: 4 log2(2 N T)."""
 
 
 def _orders(point: Point, statement: Statement, excess: int = 1) -> Outcome:

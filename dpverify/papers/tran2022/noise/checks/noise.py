@@ -89,7 +89,8 @@ def _drawn(steps: int, depth: int) -> Outcome:
 Simulate: TypeAlias = Callable[[Context, Generator, int], NDArray[np.float64]]
 
 GRID = -53
-"""1 + z in floats is a multiple of 2^-53: near 0 because z is one there, elsewhere as all floats of that size."""
+"""In floats, 1 + z is a multiple of 2^-53. Near 0, z is such a multiple and the sum is exact. Elsewhere all floats of
+that size are such multiples."""
 
 POINT: dict[str, int | Fraction | str] = {"N": 4, "T": 4, "alpha": 1, "G": 1, "epsilon": 2, "delta": "1/100000"}
 

@@ -280,7 +280,7 @@ NUMBERS: tuple[Values, Values] = (
     SHORT,
 )
 SHORT_RUNS: list[dict[str, Any]] = [{"N": n, "T": steps} for n, steps in ((1, 1), (2, 1), (3, 2), (64, 64))]
-"""Runs of one epoch and less."""
+"""Runs of at most one epoch."""
 
 
 CHECKS.add(

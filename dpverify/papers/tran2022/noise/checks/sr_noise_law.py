@@ -48,7 +48,7 @@ ODD = {"N": 7, "T": 100, "alpha": "1/5", "gamma": "1/4", "d": COORDINATES}  # N 
 EVEN = {"N": 16, "T": 130, "alpha": "1/16", "gamma": "1/10", "d": COORDINATES}  # Windows are whole nodes; slowest decay
 
 SCALES = Scales(delta_g=1.0, delta_delta=0.375, delta_r=0.25, v_first=2.0, v_later=12.0)
-"""All four kinds of nodes weigh so much that a wrong one shows, and none has the noise of another."""
+"""Each kind of node has enough noise for its faults to be visible, and no two kinds have the same noise."""
 
 NODES = NodeVariances(*(Fraction(value) for value in ("2", "12", "27/16", "3/4")))  # SCALES, as variances
 

@@ -26,8 +26,8 @@ Parameters = dict[str, int | Fraction | str]
 COORDINATES = 8
 
 FAST: Parameters = {"alpha": "1/8", "N": 100, "T": 255, "d": COORDINATES}
-"""Decay so strong that an exponent off by one shows at every level that still matters. N neither divides T nor is a
-power of two."""
+"""The decay is so strong that an exponent off by one is visible at every level that matters. N neither divides T nor is
+a power of two."""
 
 LONG: Parameters = {"alpha": "1/8", "N": 100, "T": 1023, "d": COORDINATES}
 """The same decay over ten levels of the tree. Signs are compared: inner products would take most of the time."""
@@ -169,7 +169,7 @@ LARGE_FAULTS = (
     tree_noise_faults.node_missing(128),
     tree_noise_faults.decay_off(-1),
 )
-"""For a claim that rests on the kernel and looks at it roughly in smoke runs: the kernel's own claim,
-algorithm-1-noise, looks closer there, and plants all faults."""
+"""Faults for a claim that uses the kernel and detects only large faults in smoke runs. The claim about the kernel,
+algorithm-1-noise, detects smaller faults there and plants all of them."""
 LONG_RUN = (tree_noise_faults.node_missing(512), tree_noise_faults.redrawn(512))
 SLOW_RUN = (tree_noise_faults.node_missing(512, 1000), tree_noise_faults.node_missing(768, 1023))

@@ -38,7 +38,7 @@ MOST_PATTERNS = 800  # Runs with more patterns than this are not enumerated
 UNITS: Mapping[str, tuple[int, int]] = {"z": (2, 2), "sigma": (1, 1)}  # Both sides are proportional to z/sigma^2
 
 RUNS: Mapping[str, tuple[int | str, int]] = {"T": (1, 96), "N": (1, 320), "alpha": ("1/65536", 1)}
-"""Drawn runs; the corners reach further."""
+"""Ranges of the drawn runs; some corners lie outside them."""
 
 LONG: list[Corner] = [  # Longer runs. With N = 2^k + 1 and T a little above N two visits share almost every node.
     {"T": T, "N": N, "alpha": f"1/{N}"} for T, N in ((1023, 64), (1281, 1025), (1030, 1025), (2050, 1025), (1000, 100))

@@ -48,7 +48,7 @@ EXAMPLES, STEPS = 8, 45
 """The simulated run: five epochs and five steps of a sixth, N examples with orthogonal gradients."""
 
 SCALES = (Fraction(1), Fraction(-3, 5), Fraction(4, 5), Fraction(1), Fraction(2, 5), Fraction(1, 2))
-"""Length of every gradient at the anchor of each epoch: example k has SCALES[e] times the k-th unit vector."""
+"""Factors at the anchors of the epochs: in epoch e, example k has the gradient SCALES[e] times the k-th unit vector."""
 
 POINT: dict[str, int | Fraction | str] = {"N": EXAMPLES, "t": STEPS, "alpha": "1/6", "gamma": "1/4"}
 
@@ -278,7 +278,7 @@ CHECKS.add(
 
 
 DIMENSION, LIPSCHITZ, SMOOTH, STEP = 3, 1.0, 2.0, 0.02
-"""Of the problem: clipped quadratics around scattered centres, some of them clipped, at steps of 0.02."""
+"""Settings of the problem: quadratics around scattered centres. Some gradients are clipped. Steps have length 0.02."""
 
 
 def _run_sizes(budget: Budget) -> Iterable[dict[str, Any]]:

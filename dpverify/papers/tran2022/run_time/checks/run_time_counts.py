@@ -197,7 +197,7 @@ for claim, variant in (("abstract-gradient-evaluations", "amended"), ("section-5
 Times = NDArray[np.float64]  # Shape (2, rounds, sizes): seconds of the literal form, then of the stream
 
 STREAM_BELOW, LITERAL_ABOVE, RATIO = 1.3, 1.7, 15.0
-"""What is tested: exponents in T, below for the stream and above for the literal form, and their ratio at T = 64 N."""
+"""Tested limits: exponent in T (upper for the stream, lower for the literal form), and their ratio at T = 64 N."""
 
 
 class TimingPlan(NamedTuple):

@@ -32,7 +32,7 @@ Region = Mapping[str, tuple[int | str, int]]
 
 LARGE: Region = {"N": (1, 2**12), "Level": (0, 20), "Block": (0, 2**12), "alpha": ("1/65536", 1)}
 SMALL: Region = {"N": (1, 24), "Level": (0, 6), "Block": (0, 24), "alpha": ("1/4096", 1)}
-"""Where both sides of an equation stay short enough to be compared exactly."""
+"""Region in which both sides of an equation are short enough to be compared exactly."""
 
 UNITS: Region = {"G": (1, 1), "eta": (1, 1)}  # Both sides are proportional to G, or to eta
 
@@ -43,8 +43,8 @@ SHARP: list[witnesses.Corner] = [
     {"N": 11, "alpha": "1/7", "Level": 6, "Block": 4},
     {"N": 3, "alpha": "1/10", "Level": 6, "Block": 4},
 ]
-"""Runs of 2**k - 1 examples: the last step of [1, 4**k] is the first of its epoch, so that the visit before it is one
-step away. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
+"""In runs of 2**k - 1 examples, the last step of [1, 4**k] is the first of its epoch, so the previous visit can be one
+step earlier. The shortest node at which 4 alpha G fails is [9, 16] with N = 5."""
 
 ALIGNED: list[witnesses.Corner] = [  # Nodes that end with an epoch: the last visit is farthest from its anchor
     {"N": 2**k, "alpha": Fraction(1, 2**k), "Level": k + 3, "Block": 1} for k in range(1, 12)

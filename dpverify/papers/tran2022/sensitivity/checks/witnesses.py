@@ -21,7 +21,8 @@ from dpverify.shared_types import Ordering
 Corner = Mapping[str, int | Fraction | str]
 
 NODES = {"Block": "integer, Block >= 0", "Level": "integer, Level >= 0"}
-"""The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. Capitals: they get their values before a and b."""
+"""The released nodes are [Block*2**Level + 1, (Block + 1)*2**Level]. The names begin with capitals, so that they get
+values before a and b."""
 
 LONGEST_RUN = {"smoke": 12, "standard": 18, "full": 20}  # Every pattern is tried in nodes of runs up to this length
 

@@ -38,17 +38,17 @@ CELLS = (
     *(SHOWN._replace(smoothness=smoothness) for smoothness in (0.1, 10.0)),
     *(SHOWN._replace(gap=gap) for gap in (0.1, 10.0)),
 )
-"""d and epsilon together, and each of delta, L/G and R/G apart."""
+"""d and epsilon vary together; delta, L/G and R/G vary separately."""
 
 SCALE = 3  # The check multiplies G, L and R by this and requires that the bounds scale, so G = 1 loses no generality.
 
 DECADES = 4  # Points of a line of the figure, per factor of ten.
 
 MOST_EXAMPLES = {"theorem-6": 3e4, "theorem-9": 1e7}
-"""End of the line with the noise that is needed: beyond it the accountant takes long, or has no bound."""
+"""Largest N of the curve with the needed noise. Beyond it the accountant takes long or has no bound."""
 
 FIELDS = {"d": "d", "epsilon": "epsilon", "delta": "delta", "L": "smoothness", "R": "gap"}
-"""Fields of a cell by the letters of the record."""
+"""Field of a cell for each symbol of the record."""
 
 Bound = Callable[[Theorem, int, Cell], float]
 

@@ -29,7 +29,7 @@ ONCE = {"ordering": "once", "depth": "levels"}
 
 RAMP = SlopeCase("ramp", 400, 400 * 51**2, 3, bend=51 / 16)
 LONG_RAMP = SlopeCase("long ramp", 1600, 1600 * 56**2, 3, bend=7.0)
-"""No run leaves these: the gradient is G at every iterate."""
+"""No run leaves these ramps: the gradient is G at every iterate."""
 
 RAMP_CHECKS = (
     (FRESH, {"standard": (RAMP, LONG_RAMP), "full": (RAMP, LONG_RAMP)}),
@@ -45,11 +45,11 @@ SLOPES = {
         SlopeCase("valley", 256, 2**20, reach=0.02, bend=40.0, rise=1.0),
     ),
 }
-"""Start-up and noise, sampling noise, curvature; on all of them the corrected bound is below the slope."""
+"""Cases of start-up and noise, sampling noise, and curvature. In all cases the corrected bound is below the slope."""
 
 ALMOST_1 = 1 - Fraction(1, 10**6)
-"""A delta at which log(1/delta) is so small that the printed bound of Theorem 9 says something at sizes that can be
-run; for delta = 10^-6 it would need T = 10^10 N."""
+"""A delta for which log(1/delta) is so small that the printed bound of Theorem 9 is not vacuous at sizes that can be
+run. For delta = 10^-6 this would require T = 10^10 N."""
 
 BOX = SlopeCase("small gradients", 400, 160000, 3, ALMOST_1, slope=1e-6, reach=1 / 40, bend=5.0)
 """G = 10^-6, L = G/4, R = 2.5 G: in these units the noise of the box, which lacks the factor L, is far too large."""

@@ -28,7 +28,7 @@ NOISY = SlopeCase("slope", 256, 256 * 32**2, 3, reach=0.5, bend=4.0)
 REDUCED = SlopeCase("slope", 64, 64 * 16**2, 2, reach=0.5, bend=4.0)
 REDUCED_ANTIPODES = SlopeCase("antipodes", 64, 64 * 16**2, slope=0.25, reach=0.3, bend=4.0, offset=0.75)
 STRAIGHT = SlopeCase("straight slope", 64, 64 * 32**2, reach=1.5, bend=1.0)
-"""T/N is a square, so that eta is rational; ``straight`` is run without noise."""
+"""In all cases T/N is a square, so that eta is rational. STRAIGHT is run without noise."""
 
 QUIET = OptimizerFault("", "", noise=0.0)
 LESS = Fraction(3, 5)  # The declared size of the fault for Lemma 5: a right side that is 40% smaller.

@@ -95,7 +95,7 @@ ASYMPTOTIC: Mapping[Theorem, Mapping[str, float]] = {
     "theorem-6": {"N": -1 / 2, "d": 1 / 4, "epsilon": -1 / 2},
     "theorem-9": {"N": -2 / 3, "d": 1 / 3, "epsilon": -2 / 3},
 }
-"""Exponents of the first term of the rates; the second, 1/sqrt(N), is smaller at all sizes here."""
+"""Exponents of the first term of the rates. The second term, 1/sqrt(N), is smaller at all tested sizes."""
 
 
 def _terms(theorem: Theorem, sweeps: Sweeps[Size], gradient_norms: Mapping[str, Vector]) -> str:

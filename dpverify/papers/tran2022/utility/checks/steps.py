@@ -34,7 +34,7 @@ CORNERS: tuple[dict[str, Any], ...] = (
     {"N": 1000, "T": 10**6, "d": 10, "delta": "1/1000000", "G": 1, "L": 1, "R": 1, "epsilon": 1, "alpha": "1/10"},
     {"N": 7, "T": 9, "d": 5, "epsilon": "1/3", "alpha": "1/3", "eta": "1/9", "K": 5},
 )
-"""Small runs, one inside, one of the size that a user has."""
+"""Small runs, of which one is away from every boundary, and a run of realistic size."""
 
 SIMPLE: dict[str, Any] = {
     "d": 1,
@@ -53,7 +53,7 @@ TIGHT: Mapping[str, tuple[dict[str, Any], ...]] = {
     "theorem-9-gamma": ({"N": 1, "T": 1}, {"N": 4, "T": 15}, {"N": 4, "T": 16}),
     "theorem-9-k": ({"delta": "9/10", "T": 8, "N": 3, "d": 3, "L": 1, "G": 1, "alpha": "1/3", "eta": "1/4"},),
 }
-"""Where a condition is met with equality, and just not."""
+"""Points at which a condition holds with equality or is barely violated."""
 
 FAILING: tuple[dict[str, Any], ...] = (
     {**SIMPLE, "N": 1, "T": 2},
@@ -101,7 +101,7 @@ FAILING: tuple[dict[str, Any], ...] = (
         "epsilon": 1,
     },
 )
-"""From small on; the last three away from every boundary, and of these the last at a size that is run."""
+"""In order of size. The last three are away from every boundary, and the last has a realistic size."""
 
 SYMBOLS: Mapping[str, tuple[str, ...]] = {
     "theorem-6-display-1": ("N", "T", "d", "G", "L", "R", "alpha", "eta", "delta", "epsilon"),
@@ -135,13 +135,13 @@ REFUTED = (
     "theorem-9-alpha-proof",
     "theorem-9-display-alpha",
 )
-"""Lines that do not. What replaces them is proved in proofs.toml."""
+"""Lines that do not hold as printed. Their replacements are proved in proofs.toml."""
 
 SEARCHED = ("theorem-9-gamma",)
-"""Lines that fail by a condition alone: a search has something to look for, in the correction as well."""
+"""Lines that fail only because a condition is missing. They and their corrections are searched."""
 
 IDENTITIES = ("theorem-6-display-alpha", "theorem-9-display-t")
-"""Printed lines that are identities: a proof sees it, a search cannot decide it."""
+"""Printed lines that are identities. A proof can decide them, a search cannot."""
 
 
 def _line(point: Point, statement: Statement) -> Outcome:
@@ -188,7 +188,7 @@ TURNED: list[dict[str, Any]] = [
     {"grad_norm": 1, "error_norm": 0},
     {"grad_norm": 1, "error_norm": "1/2"},
 ]
-"""Errors a little larger than the gradient, which may turn the momentum round, and the ends of the cases."""
+"""Errors larger than the gradient, which can reverse the momentum, and the ends of the cases."""
 
 RUNS: list[dict[str, Any]] = [
     {"drop": drop, "eta": eta, "T": top, "L": smooth, "error_sum": errors}
@@ -200,7 +200,7 @@ RUNS: list[dict[str, Any]] = [
         (-3, "1/3", 5, 0, "901/100"),
     )
 ]
-"""Runs on a line: down a slope, down a bowl, up a slope with a momentum turned round by a slightly larger error."""
+"""Runs on a line: down a slope, down a bowl, and up a slope because a slightly larger error reverses the momentum."""
 
 
 def _alignment(point: Point, statement: Statement) -> Exact:

@@ -104,13 +104,13 @@ RAMPS: list[dict[str, Any]] = [
     {**_ramp(100000, 10**8, "1/1000000"), "d": 3},
     {**_ramp(100000, 10**9, "1/10", 10), "d": 3},
 ]
-"""The last one away from every boundary."""
+"""The last run is away from every boundary."""
 
 NOISY: list[dict[str, Any]] = [
     {"N": 10**n, "T": 10**t, "d": 1, "delta": 1 - Fraction(1, p), "G": 1, "L": Fraction(L), "R": Fraction(R)}
     for n, t, p, L, R in ((17, 21, 10**10, "15e-8", "39e-7"), (21, 26, 5 * 10**11, "143e-11", "228e-9"))
 ]
-"""delta so near 1 that K is tiny: the noise is still larger than the slope, and the bound below a third of it."""
+"""delta is so near 1 that K is tiny. The noise still exceeds the slope, and the bound is below a third of the slope."""
 
 
 def _grid(first: int, last: int, of: str) -> Iterable[dict[str, Any]]:
@@ -175,7 +175,7 @@ UNCITED = {
     "later-windows": "weights-of-later-windows",
     "rate-of-later-windows": "rate-of-later-windows",
 }
-"""Lemmas behind a premise of Theorem 9, the mean over the run of what one step has; its proof does not cite them."""
+"""Lemmas behind the premise of Theorem 9 about the mean of the estimate over the run. Its proof does not cite them."""
 
 
 CHECKS.add(

@@ -31,7 +31,7 @@ CELLS = (
     *(SHOWN._replace(delta=delta) for delta in (1e-3, 1e-10)),
     *(SHOWN._replace(drop=drop) for drop in (0.1, 10.0)),
 )
-"""d and epsilon together, and each of delta and L D_F/G^2 apart."""
+"""d and epsilon vary together; delta and L D_F/G^2 vary separately."""
 
 PARTIES = 10
 SCALE = 3  # factor of G in a second comparison; the factor of L D_F is its square

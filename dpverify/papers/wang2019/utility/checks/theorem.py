@@ -48,7 +48,7 @@ MEETS = {
 
 TOGETHER = ("theorem-4-4", "table-1-dp-srm-utility", "abstract-utility", "section-1-utility", "remark-4-5-utility")
 BY_PARTY = ("theorem-5-2", "table-1-distributed-utility", "section-5-2-rate")
-"""Theorems 4.4 and 5.2, and the cells and sentences that say the same of the algorithm."""
+"""Theorems 4.4 and 5.2, each with the table cells and sentences that state the same rate."""
 
 DROWNED: list[dict[str, Any]] = [
     {

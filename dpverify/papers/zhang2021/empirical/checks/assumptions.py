@@ -48,7 +48,7 @@ PROPERTIES = {
     ),
     "update-of-algorithm-1": Property("the recursion is that of Algorithms 1 and 2"),
 }
-"""By which property of the plateau losses each assumption holds, with its test at a point."""
+"""The property of the plateau losses that satisfies each assumption, with its test at a point."""
 
 
 def lost_by_leaving(point: Point, eta: arb, start: arb, variance: arb) -> arb:

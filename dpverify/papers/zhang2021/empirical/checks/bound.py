@@ -107,7 +107,7 @@ SHOWN: Values = {
     "eta_0": "1/10",
     **REST,
 }
-"""A schedule with the conditions of the printed theorem and of the corrected one."""
+"""A schedule that satisfies the conditions of the printed theorem and of the corrected theorem."""
 
 
 Columns = dict[str, list[float]]
@@ -175,7 +175,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "theorem-3-2-noise": ("noise",),
     "theorem-3-2": ("start", "batches", "noise"),
 }
-"""Which sources of the excess risk a claim is about."""
+"""Sources of the excess risk that each claim is about."""
 
 for claim, parts in PARTS.items():
     CHECKS.add(

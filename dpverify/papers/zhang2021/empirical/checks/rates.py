@@ -131,7 +131,7 @@ CONSTANTS: dict[str, tuple[Constant, str]] = {
         "the first rate is d/log(n) times log(n)/n^2 times log(1/delta)/epsilon^2, and log(n) <= sqrt(n) <= n^2",
     ),
 }
-"""The constant, which depends on epsilon and delta, with which an order holds, and why."""
+"""The constant with which each order holds, as a function of epsilon and delta, and the reason."""
 
 
 def _settings(budget: Budget) -> Iterator[Values]:
@@ -157,7 +157,7 @@ GROWING: dict[str, Callable[[int], Values]] = {
     "section-1-1-p-2-ball": lambda bound: {"n": 3 ** (bound**2 + 1), "d": 1, "epsilon": 1},
     "remark-6-p-2": lambda bound: {"n": 10, "d": 10**4 * bound**2, "epsilon": 1, "delta": "1/1000000"},
 }
-"""Points at which the left side of an order is more than a bound times the right one."""
+"""Points at which the left side of an order is more than ``bound`` times the right side."""
 
 
 def _beyond(claim: str, budget: Budget) -> Iterator[Values]:

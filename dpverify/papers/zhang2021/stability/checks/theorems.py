@@ -217,7 +217,7 @@ PROPERTIES = {
     "weakly-quasi-convex": Property(f"{NEAR}; omega^0 is a minimizer", lambda p: p["theta"] <= 2),
     "update-of-algorithm-1": Property("the recursion is that of Algorithms 1 and 2"),
 }
-"""By which property of these quadratics each assumption holds in the ball around omega^0."""
+"""The property of these quadratics that satisfies each assumption in the ball around omega^0."""
 
 EXCHANGE = (
     "z_i and z' are independent and have one law, so that E f(A(S), z_i) = E f(A(S^i), z') when both change places"
