@@ -116,6 +116,7 @@ def _accepted(context: Context, statement: Statement, derivation: Derivation) ->
     """Return the certificate of a derivation that the checker accepts, or the reason why there is none."""
     from dpverify.symbolic.automatic.proofs import accepts, certified
     from dpverify.symbolic.certify.certificates import Certificate
+    from dpverify.symbolic.certify.chains import Trace
 
     stored = context.certificate
     if stored is not None and stored.checked() is not None:
@@ -123,7 +124,8 @@ def _accepted(context: Context, statement: Statement, derivation: Derivation) ->
     certificate = certified(statement, derivation)
     if certificate.data is None or accepts(certificate.data):
         return certificate
-    return Certificate(None, "the checker refuses it")
+    refusal = "the checker refuses it"
+    return Certificate(None, refusal, Trace(problems={(): refusal}))
 
 
 def _refusal(statement: Statement, derivation: Derivation) -> str:

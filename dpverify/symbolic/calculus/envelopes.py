@@ -382,10 +382,7 @@ class Enveloping:
         return best
 
     def _normal_cdf(self, arg: Envelope) -> Envelope:
-        """Return the envelope of the normal distribution function.
-
-        At -t it is at most ``exp(-t**2/2)/2`` for t >= 0.
-        """
+        """Return the envelope of the normal distribution function: at -t, at most ``exp(-t**2/2)/2`` for t >= 0."""
         log_high = constant(fmpq(0))
         most = None if arg.high is None else largest(arg.high, self.start)
         if arg.high is not None and most is not None and most <= 0:

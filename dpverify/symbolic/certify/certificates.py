@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.certify.chains import NoCertificateError, read
+from dpverify.symbolic.certify.chains import NoCertificateError, Path, Trace, read
 from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, with_table, written
 from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
@@ -25,7 +25,7 @@ from dpverify.symbolic.certify.writer import Writer, symbols_of
 from dpverify.symbolic.derive.cited import values_asked_for
 from dpverify.symbolic.derive.integers import Induction, divided
 from dpverify.symbolic.derive.preparation import prepared
-from dpverify.symbolic.derive.steps import Derivation, Step
+from dpverify.symbolic.derive.steps import Derivation, Link, Step
 from dpverify.symbolic.derive.unnamed import without_names
 from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
@@ -39,8 +39,12 @@ class Certificate:
 
     data: dict[str, Any] | None
     reason: str = ""
-    path: tuple[int, ...] = ()  # path of the link that is not proven, as in a `NoCertificateError`
-    problem: str = ""  # the reason without the numbers of links
+    trace: Trace | None = None  # of the derivation's links, if they were examined
+
+    @property
+    def problems(self) -> dict[Path, str]:
+        """Return why links were not written."""
+        return {} if self.trace is None else self.trace.problems
 
 
 def begin() -> None:
@@ -57,8 +61,9 @@ _LABELS = ("name", "claim", "variant", "reading")
 _MOST_SHARED = 256
 
 _Content = dict[str, Any]
+_Written = tuple[dict[str, Any], Trace | None]
 
-_shared: list[tuple[_Content, Derivation, dict[str, Any]]] = []
+_shared: list[tuple[_Content, Derivation, _Written]] = []
 """Written certificates with their content and derivation, latest first. Readings often have the same proof."""
 
 _refusals: list[tuple[_Content, Derivation, Certificate]] = []
@@ -84,46 +89,48 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     record = _written_before(content, unnamed, header["name"])
     if record is not None:
         # Write the header again for this statement, since equal letters may be in another order.
-        return Certificate(sealed({**record, "statement": {**record["statement"], **header}}))
+        data, trace = record
+        return Certificate(sealed({**data, "statement": {**data["statement"], **header}}), trace=trace)
     if goals is None:
         for other_content, other_derivation, refusal in _refusals:
             if other_content == content and other_derivation == unnamed:
                 return refusal
     try:
-        record = _newly_written(book, statement, clean, header, left)
+        data = _newly_written(book, statement, clean, header, left)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        refusal = _refused(error)
+        refusal = _refused(error, book.trace(clean))
         if goals is None and header["name"] not in refusal.reason:
             _refusals.insert(0, (content, unnamed, refusal))
             del _refusals[_MOST_SHARED:]
         return refusal
-    _shared.insert(0, (content, unnamed, record))
+    trace = book.trace(clean)
+    _shared.insert(0, (content, unnamed, (data, trace)))
     del _shared[_MOST_SHARED:]
-    return Certificate(record)
+    return Certificate(data, trace=trace)
 
 
 def certify_chain(derivation: Derivation) -> Certificate:
     """Write what a derivation proves as a lemma, with all lemmas that it cites."""
     begin()
     book = Book()
+    clean = prepared(without_names(derivation))
     try:
-        clean = prepared(without_names(derivation))
         book.keep(book.written(lemma_header(clean, derivation.name), clean))
-        return Certificate({"lemmas": book.lemmas})
+        return Certificate({"lemmas": book.lemmas}, trace=book.trace(clean))
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        return _refused(error)
+        return _refused(error, book.trace(clean))
 
 
-def _refused(error: Exception) -> Certificate:
-    return Certificate(None, str(error), getattr(error, "path", ()), getattr(error, "problem", str(error)))
+def _refused(error: Exception, trace: Trace | None = None) -> Certificate:
+    return Certificate(None, str(error), trace)
 
 
-def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> dict[str, Any] | None:
+def _written_before(content: dict[str, Any], derivation: Derivation, name: str) -> _Written | None:
     """Return the certificate of an equal statement and derivation, unless its lemmas have this statement's name."""
     for other_content, other_derivation, record in _shared:
         if other_content == content and other_derivation == derivation:
-            other_name = record["statement"]["name"]
-            if other_name == name or not any(other_name in lemma["name"] for lemma in record["lemmas"]):
+            other_name = record[0]["statement"]["name"]
+            if other_name == name or not any(other_name in lemma["name"] for lemma in record[0]["lemmas"]):
                 return record
     return None
 
@@ -161,6 +168,11 @@ class Book:
         self.lemmas: list[dict[str, Any]] = []
         self.unused: frozenset[Expr] = frozenset()  # conditions of the statement that its proof does not use
         self.known: list[tuple[Derivation | Induction, str]] = []
+        self.traces: list[tuple[tuple[Link, ...], Trace]] = []  # of each chain, by its links
+
+    def trace(self, derivation: Derivation) -> Trace | None:
+        """Return the trace of a derivation's links; None if none of them was examined."""
+        return next((trace for links, trace in self.traces if links is derivation.steps), None)
 
     def lemma(self, cited: Derivation | Induction) -> str:
         """Return the name of the lemma that a cited derivation or induction proves. It is written once."""

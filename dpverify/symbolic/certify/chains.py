@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy
@@ -18,6 +18,9 @@ from dpverify.symbolic.derive.matching import places
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Link, Step
 from dpverify.symbolic.rules import find_rule
+
+#: Place of a link: its number; in a split, then the number of the case and of the link in that case.
+Path = tuple[int, ...]
 
 
 class NoCertificateError(Exception):
@@ -44,6 +47,18 @@ class Origin:
     where: Mapping[str, Any]  # values of its letters
 
 
+@dataclass
+class Trace:
+    """The links of a chain that were written, and why a link was not."""
+
+    proved: set[Path] = field(default_factory=set)
+    problems: dict[Path, str] = field(default_factory=dict)
+
+    def is_proved(self, path: Path) -> bool:
+        """Test whether a link was written wherever it was needed."""
+        return path in self.proved and path not in self.problems
+
+
 Gap = tuple[str, Expr, Expr]  # relation, the expression before and the one after
 
 
@@ -66,18 +81,24 @@ class Chains:
         self.derivation = derivation
         self.cited = cited
         self.missing = ""
+        self.trace = Trace()
 
-    def links(self, place: FactList, old: Any, links: tuple[Link, ...], setting: Setting) -> list[Gap]:
+    def links(
+        self, place: FactList, old: Any, links: tuple[Link, ...], setting: Setting, around: Path = ()
+    ) -> list[Gap]:
         """Write a chain of links that starts at an expression."""
         gaps = []
         for number, link in enumerate(links):
+            path = (*around, number)
             try:
-                gaps.append(self._link(place, old, link, setting))
+                gaps.append(self._link(place, old, link, setting, path))
             except (NotExpressibleError, NoCertificateError, k.Refused) as error:
                 rule = link.rule if isinstance(link, Step) else "cases"
-                path = (number, *getattr(error, "path", ()))
+                failing = getattr(error, "path", ()) or path
                 problem = getattr(error, "problem", str(error))
-                raise NoCertificateError(f"step {number} ({rule}): {error}", path, problem) from None
+                self.trace.problems.setdefault(failing, problem)
+                raise NoCertificateError(f"step {number} ({rule}): {error}", failing, problem) from None
+            self.trace.proved.add(path)
             old = link.expr
         return gaps
 
@@ -94,14 +115,14 @@ class Chains:
         if not place.fact(relation, gap, "combine", [], terms):
             raise NoCertificateError(f"the steps do not add up: {place.refusal}")
 
-    def _link(self, place: FactList, old: Any, link: Link, setting: Setting) -> Gap:
+    def _link(self, place: FactList, old: Any, link: Link, setting: Setting, path: Path) -> Gap:
         """Write one step, or one split into cases."""
         before = read(old)
         after = read(link.expr)
         for expr in (before, after):
             prepare(self.goals, place, expr)
         if isinstance(link, Cases):
-            self._cases(place, old, link, list(link.cases), setting)
+            self._cases(place, (old, link, setting, path), list(link.cases))
         elif not self._follows(place, link.relation, before, after):
             if link.rule == ALGEBRA:
                 self.goals.zero(place, place.form(after - before))
@@ -239,28 +260,27 @@ class Chains:
 
         return write
 
-    def _cases(self, place: FactList, old: Any, split: Cases, left: list[Any], setting: Setting) -> None:
+    def _cases(self, place: FactList, about: tuple[Any, Cases, Setting, Path], left: list[Any]) -> None:
         """Write a split: the first case where its assumption holds, and the remaining cases elsewhere."""
+        old, split, _, _ = about
         claim = gap_of(split.relation, read(old), read(split.expr))
         if not place.scope.holds(claim[0], place.form(claim[1])):
             case = left[0]
             later_cases = left[1:]
             differences = [d for r in conditions_of(case.assumption) for d in _differences(r)]
-            self._split(place, differences, case, later_cases, (old, split, setting), claim)
+            self._split(place, differences, case, later_cases, about, claim)
 
     def _split(
         self, place: FactList, differences: Any, case: Any, later_cases: list[Any], about: Any, claim: tuple[str, Expr]
     ) -> None:
-        old, split, setting = about
+        old, split, setting, path = about
         open_differences = [(d, s) for d, s in differences if not self.goals.expr(place, d, s)]
         if not open_differences:
             number = len(split.cases) - len(later_cases) - 1
             try:
-                gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption))
+                gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption), (*path, number))
             except NoCertificateError as error:
-                raise NoCertificateError(
-                    f"case {case.assumption}: {error}", (number, *error.path), error.problem
-                ) from None
+                raise NoCertificateError(f"case {case.assumption}: {error}", error.path, error.problem) from None
             last = read(case.steps[-1].expr if case.steps else old)
             target = read(split.expr)
             if not self.goals.zero(place, place.form(target - last)):
@@ -277,7 +297,7 @@ class Chains:
             inner = place.case(relation, assumed, items)
             self._squared(inner, assumed)
             if is_outside:
-                self._cases(inner, old, split, later_cases, setting)
+                self._cases(inner, about, later_cases)
             else:
                 self._split(inner, open_differences[1:], case, later_cases, about, claim)
         place.split(first, *lists, *claim)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from sympy.core.function import AppliedUndef
 
 from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.certify.certificates import Certificate, certify_chain
+from dpverify.symbolic.certify.chains import Path
 from dpverify.symbolic.certify.writer import symbols_of
 from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.preparation import prepared
@@ -45,13 +45,18 @@ def judged(derivation: Derivation, certificate: Certificate, points: int, seed: 
         status="proved",
         note="the expression to be bounded",
     )
-    results = [start, *(_result(clean, report) for report in link_reports(clean, certificate, setting))]
+    reports = list(link_reports(clean, certificate, setting))
+    results = [_result(clean, report) for report in reports]
     found = len(setting.points.found)
     note = "" if setting.points.enough else f"only {found} of {points} points met the assumptions"
-    if certificate.data is None and not certificate.path:
+    if certificate.data is None and not certificate.problems:
         note = note or certificate.reason
-    complete = not note and all(step.status == "proved" for step in results)
-    return DerivationResult(name=clean.name, whose=clean.whose, steps=results, complete=complete, note=note)
+    is_right = (
+        result.status == "proved" or (result.status == "checked" and report.unproved == NOT_NEEDED)
+        for result, report in zip(results, reports, strict=True)
+    )
+    complete = all(is_right) and not note
+    return DerivationResult(name=clean.name, whose=clean.whose, steps=[start, *results], complete=complete, note=note)
 
 
 def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
@@ -62,7 +67,7 @@ def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
 
 def of_steps(derivation: Derivation, certificate: Certificate) -> Certificate:
     """Return the certificate of the steps of a derivation: if they do not reach the claim, they may still be proved."""
-    if certificate.data is None and not certificate.path:
+    if certificate.data is None and not certificate.problems:
         return certify_chain(derivation)
     return certificate
 
@@ -82,7 +87,10 @@ def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) 
     return _reports(certificate, clean.start, clean.steps, setting, (), "")
 
 
-AFTER = "after a step that is not proved"
+AFTER = "not examined, since another step is not proved"
+NOT_NEEDED = "not examined, since the certificate does not need it"
+NO_CERTIFICATE = "not examined, since the derivation has no certificate"
+NOT_EXAMINED = (AFTER, NOT_NEEDED, NO_CERTIFICATE)
 
 
 class LinkReport(NamedTuple):
@@ -94,9 +102,6 @@ class LinkReport(NamedTuple):
     unproved: str  # why the certificate does not contain it; empty if it does
     values: Any  # of both sides, at sample points
     setting: Setting
-
-
-Path = tuple[int, ...]
 
 
 def _reports(
@@ -114,11 +119,15 @@ def _reports(
 
 
 def _why_not_proved(certificate: Certificate, path: Path) -> str:
-    """Return why a link is not written in the certificate; empty if it is."""
-    failing = certificate.path or (0,)
-    if certificate.data is not None or not certificate.problem or (*path, math.inf) < (*failing, math.inf):
+    """Return why a link is not written in the certificate; empty if it is, or if nothing is known of links."""
+    trace = certificate.trace
+    if certificate.data is None and not certificate.problems:
+        return NO_CERTIFICATE if certificate.reason else ""
+    if path in certificate.problems:
+        return certificate.problems[path]
+    if trace is None or trace.is_proved(path):
         return ""
-    return certificate.problem if path == failing else AFTER
+    return AFTER if certificate.data is None else NOT_NEEDED
 
 
 def _result(derivation: Derivation, report: LinkReport) -> StepResult:

@@ -340,6 +340,8 @@ class Unproven(NamedTuple):
             return self.kind
         if self.kind == "integer":
             return f"{text_of(self.expr)} is an integer"
+        if self.relation == "!=":  # which the language of formulas does not have
+            return f"{text_of(self.expr)} is not 0"
         return comparison_text(self.relation, self.expr)
 
 

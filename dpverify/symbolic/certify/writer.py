@@ -139,6 +139,7 @@ class Writer:
         if not goals.zero(place, place.form(start - lhs)):
             raise NoCertificateError("the derivation starts from something else than the left side")
         chains = Chains(goals, derivation, self.cited)
+        self.book.traces.append((derivation.steps, chains.trace))
         gaps = chains.links(place, derivation.start, derivation.steps, self.setting)
         for expr in (last, rhs):
             prepare(goals, place, expr)

@@ -20,7 +20,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
-from dpverify.symbolic.certify.judge import AFTER, LinkReport, is_granted, link_reports, of_steps, setting_of
+from dpverify.symbolic.certify.judge import NOT_EXAMINED, LinkReport, is_granted, link_reports, of_steps, setting_of
 from dpverify.symbolic.derive.conclude import Conclusion, compare_with
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.derive.preparation import prepared
@@ -118,7 +118,7 @@ def link_problem(clean: Derivation, report: LinkReport) -> str:
     """
     parts = []
     link = report.link
-    if report.unproved and report.unproved != AFTER:
+    if report.unproved and report.unproved not in NOT_EXAMINED:
         if isinstance(link, Step) and link.rule not in (ALGEBRA, PREMISE):
             parts.append(f"{link.rule} says {says(CATALOGUE[link.rule].instance(link.where))}")
         parts.append(report.unproved)

@@ -19,10 +19,11 @@ from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.derive.cited import Cited
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
-from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, Link, Premise, Step
+from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, DerivationError, Link, Premise, Step
 from dpverify.symbolic.elaborate.formulas import ProofError, text_of
 from dpverify.symbolic.elaborate.letters import Letters, only_used, read_conditions
 from dpverify.symbolic.elaborate.unification import Where, differences, unify
+from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import AnyVector, FromPremises, Range
 from dpverify.symbolic.expressions.translation import to_relations
@@ -286,16 +287,18 @@ class Elaborator:
                 return candidate
         facts = Facts().given(self.letters.conditions)
         # The step may follow from a lemma that the proof lists as known, so the rule's conditions decide.
-        variables = self.letters.variables
-        proven = (c for c in candidates if _conditions_are_met(rule.instance(c.where), facts, variables))
-        return next(proven, candidates[0])
+        for candidate in candidates:
+            conditions = rule.instance(candidate.where).conditions
+            if all(condition.met(facts, self.letters.variables) for condition in conditions):
+                return candidate
+        return candidates[0]
 
     def _is_certified(self, old: Any, new: Any, relation: Relation, rule: str, candidate: Candidate) -> bool:
         """Test whether a step by an instance of a rule has a certificate by itself."""
         step = Step(new, relation, rule, dict(candidate.where), context=candidate.context)
         try:
             return certify_chain(self.derivation(old, (step,), ())).data is not None
-        except (ArithmeticError, KeyError, TypeError, ValueError):  # letters that only later lines explain
+        except (DerivationError, EvaluationError):  # letters that only later lines explain
             return False
 
     def _one_sided(
@@ -372,10 +375,6 @@ def _shown_place(instance: Instance, context: Any, old: Any, new: Any) -> Any:
         if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
             return None
     return context
-
-
-def _conditions_are_met(instance: Instance, facts: Facts, variables: Mapping[str, Any]) -> bool:
-    return all(condition.met(facts, variables) for condition in instance.conditions)
 
 
 def _is_at(instance: Instance, old: Any, new: Any) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import sympy
 from sympy import Function, Lambda, Rational, Sum, Symbol, exp, oo, sqrt
 
+from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.certify.judge import check_derivation
 from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Premise, Step
@@ -142,6 +143,31 @@ def test_cases_that_cannot_be_shown_to_cover_do_not_pass() -> None:
     assert check_derivation(chain(exp(x), full, assumptions=(x <= 3,))).complete
 
 
+def test_what_is_written_first_is_not_what_stands_first() -> None:
+    """Of a strict first case the certificate begins with the other cases; no step counts that it does not contain."""
+    wrong = (Step(exp(x), "<="),)
+    strict = Cases(exp(x), "<=", (Case(x < 1, wrong), Case(x >= 1, wrong)))
+    first, second, end = check_derivation(chain(x, strict)).steps[1:]
+    assert {first.status, second.status, end.status} == {"checked"}
+    alone = chain(exp(x), Cases(exp(5), "<=", (Case(x < 1, (at_most(x, 5),)),)))
+    assert check_derivation(alone).steps[-1].status != "proved"
+    assert "cover the domain" in check_derivation(alone).steps[-1].note
+
+
+def test_cases_that_the_certificate_does_not_need_are_not_called_proved() -> None:
+    needless = Cases(x + 1, "<=", (Case(x <= 1, (Step(exp(x) + x + 1, "<="),)), Case(x >= 1, (Step(x + 1, "<="),))))
+    inner, *_, end = check_derivation(chain(x, needless)).steps[1:]
+    assert (inner.status, end.status) == ("checked", "proved")
+    assert "does not need it" in inner.note
+
+
+def test_cases_may_be_told_apart_by_what_has_no_value_somewhere() -> None:
+    """The claim is proved in each case, and the checker's functions have a value everywhere."""
+    pole = 1 / (x - 1)
+    split = Cases(exp(3), "<=", (Case(x - 1 <= pole, (at_most(x, 3),)), Case(x - 1 >= pole, (at_most(x, 3),))))
+    assert check_derivation(chain(exp(x), split, assumptions=(x >= 1, x <= 3))).complete
+
+
 POLE = sympy.Add(x, 1 / (x - 1), -1 / (x - 1), evaluate=False)
 NO_VALUE: dict[str, tuple[Any, Any]] = {  # where a split starts, and where it ends
     "where it starts": (POLE, sympy.Integer(3)),
@@ -157,6 +183,7 @@ def test_cases_need_a_value_everywhere(where: str) -> None:
     result = check_derivation(chain(start, split, assumptions=(x >= 1, x <= 3)))
     assert result.steps[-1].status == "undecided"
     assert "without a value at x = 1" in result.steps[-1].note
+    assert certify_chain(chain(start, split, assumptions=(x >= 1, x <= 3))).data is None
     plain = Cases(exp(3), "<=", (Case(x <= 2, (at_most(x, 3),)), Case(x >= 2, (at_most(x, 3),))))
     assert check_derivation(chain(exp(x), plain, assumptions=(x >= 1, x <= 3))).steps[-1].status == "proved"
 
