@@ -9,9 +9,9 @@ from tests.architecture.density import Density, density
 ROOT = Path(__file__).parents[2]
 
 LIMITS = {
-    "files": 695,
+    "files": 694,
     "lines of imports, in percent": 7.9,
-    "tokens": 835_300,
+    "tokens": 832_100,
     "tokens of a code line": 10.6,
     "assignments to several names, in percent": 3.0,
     "names that are pronouns or participles, in percent": 1.5,
