@@ -14,7 +14,7 @@ from dpverify.conform import Conformance, PrivateOptimizer, Promise, Release, St
 from dpverify.conform.coverage import batch_sizes, ranges
 from dpverify.conform.coverage import tested_steps as steps_of
 from dpverify.conform.noise.law import repeat_tests
-from dpverify.conform.sampling import sampling_tests
+from dpverify.conform.sampling import _followed, sampling_tests
 from dpverify.privacy.matrix import Cyclic, Epochs, Once, Participation, Separated
 from tests.for_each import for_each
 
@@ -284,3 +284,8 @@ def test_steps_in_which_an_example_takes_part_are_tested(
     assert (form.name, form.passed) == ("batches", True)
     assert (result.name, result.passed) == ("participation", is_kept)
     assert is_kept or " takes part in steps " in result.found
+
+
+def test_runs_follow_every_example_in_turn() -> None:
+    for examples in (1, 6, 7, 14, 49, 77, 208):
+        assert {_followed(run, examples) for run in range(examples)} == set(range(examples))

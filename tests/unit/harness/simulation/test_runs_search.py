@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 
@@ -47,6 +48,17 @@ def test_the_true_bound_survives_and_the_largest_ratio_is_told(statements: dict[
     assert "largest ratio of lower confidence limit to bound: 0." in found.message
     assert [control.at_declared_size for control in found.controls] == [True, False]
     assert [control.refuted for control in found.controls] == [True, True]
+
+
+def test_a_run_without_a_value_counts_as_0(statements: dict[str, Statement]) -> None:
+    """Runs that leave the region count in favour of the bound, and do not end the search."""
+
+    def partly(statement: Statement, case: Coin, seed: int, fault: OptimizerFault) -> float:
+        return math.nan if seed % 16 == 0 else toss(statement, case, seed, fault)
+
+    assert run(replace(make(0.3), measure=partly), statements["decay"]).status == "refuted"
+    always = run(replace(make(0.6), measure=lambda *_: math.nan), statements["decay"])
+    assert "largest ratio of lower confidence limit to bound: 0" in always.message
 
 
 def test_the_same_seed_finds_the_same_problem(statements: dict[str, Statement]) -> None:
