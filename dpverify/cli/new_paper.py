@@ -72,7 +72,8 @@ def new_paper(key: str, folder: Path, /) -> None:
             with project.open("x", encoding="utf-8") as opened:
                 opened.write((PROJECT + TABLE).format(key=key))
     except OSError as error:
-        shutil.rmtree(package, ignore_errors=True)  # remove the incomplete folder, which this command created
+        # Remove the incomplete folder, which this command created. ignore_errors: the first error is the one to report.
+        shutil.rmtree(package, ignore_errors=True)
         raise BadInput("FOLDER", folder, f"cannot be written ({error.strerror})") from error
     if exists:
         complain(f"{project} is left alone; add: {' '.join(TABLE.format(key=key).split(chr(10)))}")

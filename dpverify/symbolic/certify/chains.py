@@ -26,9 +26,7 @@ Path = tuple[int, ...]
 class NoCertificateError(Exception):
     """A derivation or one of its steps has no certificate. The text says why.
 
-    ``path`` has the number of the link that fails. If the link is a split, the number of the case and of the link in
-    that case follow.
-    ``problem``: the text without the numbers of links.
+    ``path`` is the place of the link that fails, and ``problem`` the text without the numbers of links.
     """
 
     def __init__(self, why: str, path: tuple[int, ...] = (), problem: str = "") -> None:

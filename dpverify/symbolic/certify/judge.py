@@ -1,4 +1,4 @@
-"""What a certificate and sample points say of each step of a derivation."""
+"""Judge each step of a derivation by its certificate and at sample points."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from dpverify.symbolic.rules.base import Instance
 
 
 def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
-    """Return what the certificate of a derivation by itself, and some points of its domain, say of each step."""
+    """Return the verdict on each step of a derivation, from its own certificate and from points of its domain."""
     check_form(prepared(derivation))
     return judged(derivation, certify_chain(derivation), points, seed)
 
 
 def judged(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
-    """Return what a certificate, or the reason why there is none, and some points of the domain say of each step.
+    """Return the verdict on each step of a derivation, from a certificate of it and from points of its domain.
 
-    A step is ``proved`` (written in a certificate, and not violated at any point), ``checked`` (not violated at any
-    point, but not proved), ``undecided`` (nothing known, or a side without a value at a point) or ``fails`` (certainly
-    violated at a point). A malformed derivation raises a `DerivationError`.
+    A step is ``proved`` (the certificate contains it, and no point violates it), ``checked`` (no point violates it, but
+    the certificate does not contain it), ``undecided`` (a side has no value at a point, or there are too few points) or
+    ``fails`` (a point certainly violates it). A malformed derivation raises a `DerivationError`.
     """
     clean = prepared(derivation)
     setting = setting_of(clean, points, seed)
@@ -66,7 +66,10 @@ def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
 
 
 def of_steps(derivation: Derivation, certificate: Certificate) -> Certificate:
-    """Return the certificate of the steps of a derivation: if they do not reach the claim, they may still be proved."""
+    """Return the certificate that decides about the steps.
+
+    Steps that do not reach the claim may still be proved. They then get a certificate of their own.
+    """
     if certificate.data is None and not certificate.problems:
         return certify_chain(derivation)
     return certificate
@@ -83,7 +86,7 @@ def check_form(clean: Derivation) -> None:
 
 
 def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) -> Iterator[LinkReport]:
-    """Yield a report on each link of a prepared derivation; those of cases come before the end of their split."""
+    """Yield a report on each link of a prepared derivation. The links of cases precede the end of their split."""
     return _reports(certificate, clean.start, clean.steps, setting, (), "")
 
 
@@ -94,12 +97,12 @@ NOT_EXAMINED = (AFTER, NOT_NEEDED, NO_CERTIFICATE)
 
 
 class LinkReport(NamedTuple):
-    """What the certificate and sample points say of one step, or of the end of a split into cases."""
+    """Evidence on one step, or on the end of a split into cases: the certificate and values at sample points."""
 
     old: Any  # the expression before it
     link: Link
     prefix: str  # the cases around it
-    unproved: str  # why the certificate does not contain it; empty if it does
+    unproved: str  # reason why the certificate does not contain the link; empty if it does
     values: Any  # of both sides, at sample points
     setting: Setting
 
@@ -119,7 +122,7 @@ def _reports(
 
 
 def _why_not_proved(certificate: Certificate, path: Path) -> str:
-    """Return why a link is not written in the certificate; empty if it is, or if nothing is known of links."""
+    """Return why the certificate does not contain a link; empty if it does, or if there is no record of links."""
     trace = certificate.trace
     if certificate.data is None and not certificate.problems:
         return NO_CERTIFICATE if certificate.reason else ""
@@ -163,7 +166,7 @@ def _result(derivation: Derivation, report: LinkReport) -> StepResult:
 
 
 def steps_of(links: tuple[Link, ...]) -> Iterator[Step]:
-    """Yield the steps of a chain, those of cases too."""
+    """Yield the steps of a chain, including the steps of its cases."""
     for link in links:
         if isinstance(link, Step):
             yield link
@@ -189,7 +192,7 @@ def instance_of(derivation: Derivation, step: Step) -> Instance | None:
 
 
 def is_granted(derivation: Derivation, link: Link) -> bool:
-    """Whether a premise of a link is about functions or vectors that are drawn, which may break it at a point."""
+    """Test whether a premise of a link is about functions or vectors that are drawn and may violate it at a point."""
     if isinstance(link, Cases):
         return any(is_granted(derivation, inside) for case in link.cases for inside in case.steps)
     arbitrary = (AnyFunction, AnyVector)
@@ -198,7 +201,7 @@ def is_granted(derivation: Derivation, link: Link) -> bool:
 
 
 def _is_given(premise: Premise, drawn: set[str]) -> bool:
-    """Whether a premise is about what is drawn, is a fact of the literature, or rests on such a premise."""
+    """Test whether a premise is about drawn values, is a fact of the literature, or depends on such a premise."""
     if not premise.under:
         sides = (premise.lhs, premise.rhs)
         names = {str(part.func) for side in sides for part in side.atoms(AppliedUndef)}
