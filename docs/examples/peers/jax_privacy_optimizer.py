@@ -38,12 +38,17 @@ def clipped_sum(gradients):
     return loss(np.zeros(gradients.shape[1]), gradients) if len(gradients) else np.zeros(gradients.shape[1])
 
 
-def step(state, gradients, rng):
+JITTED_SUM = jax.jit(clipped_sum)
+JITTED_NOISE = jax.jit(plan().noise_addition_transform.update)  # the seed is part of the noise's memory
+
+
+def step(memory, gradients, rng):
     """One step of the plan, whose noise has a seed from the generator that is given."""
-    noise = plan(int(rng.integers(2**31))).noise_addition_transform if state is None else state[0]
-    total = np.asarray(jax.jit(clipped_sum)(np.array(gradients)))
-    released, memory = noise.update(total, noise.init(total) if state is None else state[1])
-    return (noise, memory), np.asarray(released)
+    total = np.asarray(JITTED_SUM(np.array(gradients)))
+    if memory is None:
+        memory = plan(int(rng.integers(2**31))).noise_addition_transform.init(total)
+    released, memory = JITTED_NOISE(total, memory)
+    return memory, np.asarray(released)
 
 
 def batches(examples, steps, rng):
