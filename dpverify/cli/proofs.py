@@ -136,10 +136,9 @@ def _prove(statement: Statement, *, suggest: bool) -> bool:
 def _ending(examined: Examined) -> Iterator[str]:
     from dpverify.symbolic.elaborate.formulas import text_of
 
-    if examined.certificate is None or examined.conclusion is None:
+    if examined.certificate is None:
         return
-    relation = examined.conclusion.relation
-    yield f"derived: {text_of(examined.derivation.last)} ({RELATION_WORDS.get(relation, relation)})"
+    yield f"derived: {text_of(examined.derivation.last)} ({RELATION_WORDS[examined.relation]})"
     premises = f"given {'; '.join(examined.given)}" if examined.given else "given nothing"
     yield f"proved, {premises}: the stand-alone checker accepts the certificate"
 

@@ -13,7 +13,7 @@ from dpverify.harness.checks import Check, Context, missed_controls
 from dpverify.harness.sides import Planted, moved_side
 from dpverify.ledger.formula import free_names, parse, to_text
 from dpverify.ledger.records import ORDERS, RelationToDerived, Status
-from dpverify.ledger.results import IMPLIED, CheckResult, ControlResult, DerivationResult, Method
+from dpverify.ledger.results import CheckResult, ControlResult, DerivationResult, Method
 from dpverify.ledger.statements import Statement
 
 if TYPE_CHECKING:
@@ -61,27 +61,29 @@ class DerivationCheck(Check):
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
             return recorded
         from dpverify.symbolic.certify.checker import k
+        from dpverify.symbolic.certify.conclusion import relation_to_derived
         from dpverify.symbolic.certify.judge import judged, of_steps
         from dpverify.symbolic.derive.cited import definitions_used, derivations_under, referred_to
-        from dpverify.symbolic.derive.conclude import compare_with
-        from dpverify.symbolic.derive.define import reworded
+        from dpverify.symbolic.derive.define import meant_by, reworded
         from dpverify.symbolic.derive.perturb import spread
 
         del block
         statement = reworded(context.statement)
         derivation = self.build(statement)
-        certificate = _accepted(context, statement, derivation)
+        certificate, checker = _accepted(context, statement, derivation)
+        relation = relation_to_derived(statement, derivation, checker)
         checked = judged(derivation, of_steps(derivation, certificate), context.budget.points, context.seed)
-        conclusion = compare_with(derivation, statement)
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing else []
-        if certificate.data is None and conclusion.relation in IMPLIED and not failing:
+        if certificate.data is None and relation == "undecided" and not failing:
             errors.append(f"our derivation {checked.name!r} has no certificate: {certificate.reason}")
         premises = [] if certificate.data is None else list(k.given_in(certificate.data))
         claims = {claim.key for claim in statement.siblings.values()}
         if borne := sorted(claims.intersection(premises)):
             errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
-        proven = certificate.data is not None and not errors and not conclusion.uncovered
+        meant = meant_by(statement, derivation.variables)
+        uncovered = "" if meant is None else meant.obstacle
+        proven = certificate.data is not None and not errors and not uncovered
         controls = list[ControlResult]()
         slack = list[str]()
         missed = ""
@@ -95,11 +97,11 @@ class DerivationCheck(Check):
         measured = [] if meaning is None else [str(meaning)]
         cited = [chain.name for _, chain in derivations_under(derivation)]
         rests = f"it cites the derivations {'; '.join(cited)}" if cited else ""
-        message = _message(checked, conclusion.relation, certificate)
+        message = _message(checked, relation, certificate)
         status: Status = "proved given" if premises else "proved"
         return self.result(
             status=status if proven else "inconclusive",
-            message="; ".join(filter(None, [message, conclusion.reason, missed, *slack, rests])),
+            message="; ".join(filter(None, [message, uncovered, missed, *slack, rests])),
             error="; ".join(errors),
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
@@ -107,25 +109,30 @@ class DerivationCheck(Check):
             definitions=[*measured, *definitions_used(derivation)] if proven else [],
             references=referred_to(derivation) if proven else [],
             derivation=checked,
-            relation_to_derived=conclusion.relation,
+            relation_to_derived=relation,
             controls=controls,
         )
 
 
-def _accepted(context: Context, statement: Statement, derivation: Derivation) -> Certificate:
-    """Return the certificate of a derivation that the checker accepts, or the reason why there is none."""
-    from dpverify.symbolic.automatic.proofs import accepts, certified
+def _accepted(context: Context, statement: Statement, derivation: Derivation) -> tuple[Certificate, Any]:
+    """Return the certificate of a derivation and the checker that accepted it, or the reason why there is none."""
+    from dpverify.symbolic.automatic.proofs import certified
+    from dpverify.symbolic.automatic.proofs import checked as checked_by_program
     from dpverify.symbolic.certify.certificates import Certificate
     from dpverify.symbolic.certify.chains import Trace
 
     stored = context.certificate
-    if stored is not None and stored.checked() is not None:
-        return Certificate(json.loads(stored.path.read_text(encoding="utf-8")))
+    accepted = None if stored is None else stored.checked()
+    if stored is not None and accepted is not None:
+        return Certificate(json.loads(stored.path.read_text(encoding="utf-8"))), accepted[0]
     certificate = certified(statement, derivation)
-    if certificate.data is None or accepts(certificate.data):
-        return certificate
+    if certificate.data is None:
+        return certificate, None
+    checker = checked_by_program(certificate.data)
+    if checker is not None:
+        return certificate, checker
     refusal = "the checker refuses it"
-    return Certificate(None, refusal, Trace(problems={(): refusal}))
+    return Certificate(None, refusal, Trace(problems={(): refusal})), None
 
 
 def _refusal(statement: Statement, derivation: Derivation) -> str:
@@ -196,8 +203,6 @@ _RELATIONS: Mapping[RelationToDerived, str] = {
 def _message(checked: DerivationResult, relation: RelationToDerived, certificate: Certificate) -> str:
     if failing := _failing(checked):
         return f"fails: {failing}"
-    if certificate.data is not None and relation not in IMPLIED:
-        return "the stand-alone checker accepts the certificate"
     if certificate.data is None and not checked.complete:
         return f"not complete: {certificate.reason}"
     return f"the derivation is complete; the printed side {_RELATIONS[relation]}"

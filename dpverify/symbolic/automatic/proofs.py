@@ -187,11 +187,15 @@ def also_proves(certificate: dict[str, Any], statement: Statement, start: Any = 
 
 def accepts(certificate: dict[str, Any]) -> bool:
     """Test whether the stand-alone checker accepts a certificate."""
+    return checked(certificate) is not None
+
+
+def checked(certificate: dict[str, Any]) -> Any:
+    """Return the stand-alone checker that accepted a certificate, or None if it refuses the certificate."""
     try:
-        k.run(certificate, rules())
+        return k.run(certificate, rules())
     except k.Refused:
-        return False
-    return True
+        return None
 
 
 def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:

@@ -11,13 +11,19 @@ from dpverify.ledger.formula import Formula, Name, substitute, to_text
 from dpverify.ledger.records import ORDERS, Claim, Quotation, Relation, RelationToDerived
 from dpverify.ledger.specs import ComparedQuotation, Specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.automatic.proofs import from_left_side
-from dpverify.symbolic.derive.conclude import conclude
+from dpverify.symbolic.automatic.proofs import certified, from_left_side
+from dpverify.symbolic.certify.conclusion import relation_to_derived
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.facts import Facts
 from dpverify.symbolic.prove.orders import NoMonomialsError, bounded, monomials
 
-_BOUNDS: dict[Relation | None, Relation] = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">="}
+_BOUNDS: dict[Relation | None, tuple[Relation, Relation]] = {
+    "<": ("<=", ">="),
+    "<=": ("<=", ">="),
+    ">": (">=", "<="),
+    ">=": (">=", "<="),
+}
+"""Relations of a weaker and of a stronger bound to a quoted one, by the relation of the quoted claim."""
 _OF_ORDERS: dict[tuple[bool, bool], RelationToDerived] = {
     (True, True): "equal",
     (True, False): "stronger",
@@ -73,8 +79,19 @@ def _statement(claim: ClaimSpec, quotation: Quotation, printed: Formula, attribu
 
 
 def _of_bounds(statement: Statement, quoted: Claim) -> RelationToDerived:
-    directed = replace(statement, relation=_BOUNDS.get(quoted.relation, "="))
-    return conclude(from_left_side(directed), directed)
+    if _is_certified(statement):
+        return "equal"
+    if quoted.relation in _BOUNDS:
+        weaker, stronger = _BOUNDS[quoted.relation]
+        if _is_certified(replace(statement, relation=weaker)):
+            return "weaker"
+        if _is_certified(replace(statement, relation=stronger)):
+            return "stronger"
+    return "differs" if relation_to_derived(statement, from_left_side(statement), None) == "differs" else "undecided"
+
+
+def _is_certified(statement: Statement) -> bool:
+    return certified(statement, from_left_side(statement)).data is not None
 
 
 def _of_orders(statement: Statement, tilde: bool) -> RelationToDerived:

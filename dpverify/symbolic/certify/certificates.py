@@ -148,7 +148,15 @@ def _newly_written(
         writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
     if left is not None:
         writer.has_value(k.read(left))
+    for proof in (*book.lemmas, writer.data):
+        if any(_is_statement(premise, header) for premise in proof["premises"].values()):
+            raise NoCertificateError(f"the derivation of {statement.reference} cites this statement itself")
     return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
+
+
+def _is_statement(premise: dict[str, Any], header: dict[str, Any]) -> bool:
+    """Test whether a premise is the statement of a header."""
+    return premise["kind"] == "claim" and all(premise[key] == header[key] for key in ("claim", "variant", "reading"))
 
 
 def sealed(data: dict[str, Any]) -> dict[str, Any]:
@@ -249,7 +257,7 @@ class Book:
         """Write a statement about an integer letter as an instance of a lemma about its quotient and remainder."""
         division = derivation.division
         assert division is not None
-        name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
+        name = division.equation
         letters = lemma["letters"] | functions_of(derivation)
         lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
         part = self.proof(lemma, derivation, strict=True)

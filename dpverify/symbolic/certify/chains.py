@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.certify.checker import HOLE, Expr, k, rules, text_of, written
+from dpverify.symbolic.certify.checker import HOLE, Expr, comparison_text, k, rules, text_of, written
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import on_interval
@@ -232,6 +232,9 @@ class Chains:
                 prepare(self.goals, place, expr)
             if place.scope.holds(rewritten.relation, place.form(rewritten.gap)):
                 return rewritten
+            if source.kind == "condition":
+                self.missing = comparison_text(*gap_of(step.relation, *sides))
+                return None
             for side in (source.rule.lhs, source.rule.rhs):
                 prepare(self.goals, place, k.put(side, values))
             if step.rule == "bernstein" and on_interval(self.goals, place, rewritten.gap, step.where):

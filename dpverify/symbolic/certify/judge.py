@@ -12,7 +12,7 @@ from dpverify.ledger.results import DerivationResult, StepResult, StepStatus
 from dpverify.symbolic.certify.certificates import Certificate, certify_chain
 from dpverify.symbolic.certify.chains import Path
 from dpverify.symbolic.certify.writer import symbols_of
-from dpverify.symbolic.derive.conclude import letters_of_citations
+from dpverify.symbolic.derive.cited import letters_of_citations
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.setting import Setting, check_shown, evaluate_step, shown_relations
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Link, Premise, Step

@@ -9,7 +9,6 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
-from dpverify.symbolic.derive.conclude import letters_of_citations
 from dpverify.symbolic.derive.define import Recorded, Referenced
 from dpverify.symbolic.derive.preparation import values_of, without_local_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, names_of, symbol_conditions
@@ -31,6 +30,32 @@ class Cited(Premise):
     def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
         """The derivation, without a hypothesis."""
         return () if self.derivation is None else ((self.derivation, None),)
+
+
+def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[Condition, ...]]]:
+    """Return the letters that name the start of a cited derivation or a quantity that a record measures.
+
+    The value of a letter is the start, or None for a measured quantity, with the conditions on the letters of the
+    start. Letters of citations inside a cited derivation are included if the ends of this derivation contain them. A
+    letter must have only one meaning.
+    """
+    meanings: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
+    for premise in derivation.premises.values():
+        lhs_names = {s.name for s in premise.lhs.free_symbols}
+        under = getattr(premise, "derivation", None)
+        if getattr(premise, "measured", False):
+            meanings |= dict.fromkeys(lhs_names, (None, ()))
+        elif under is not None:
+            deeper = letters_of_citations(under)
+            meanings = {
+                n: deeper[n] for n in deeper if n in lhs_names | {s.name for s in premise.rhs.free_symbols}
+            } | meanings
+            start = getattr(premise, "start", None)
+            meaning = (premise.lhs, ()) if start is None else (start, getattr(premise, "hidden", ()))
+            for name in lhs_names - {s.name for s in meaning[0].free_symbols}:
+                if meanings.setdefault(name, meaning) != meaning:
+                    raise DerivationError(f"{derivation.name}: {name} stands for two things.")
+    return meanings
 
 
 def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:

@@ -18,7 +18,7 @@ from dpverify.ledger.errors import SpecError
 from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
 from dpverify.ledger.statements import Reference, Statement, Variant
 from dpverify.symbolic.derive.preparation import values_of
-from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, check_fixed, premise_of
+from dpverify.symbolic.derive.steps import DerivationError, Premise, check_fixed, premise_of
 from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.translation import (
     guarded_sum,
@@ -198,12 +198,6 @@ def reworded(statement: Statement) -> Statement:
         },
         symbols=statement.symbols | {name: definition.symbols[name] for name in letters},
     )
-
-
-def without_letters(derivation: Derivation, meaning: Meant | None) -> Derivation:
-    """Return the derivation with the definition's letters treated as the claim's: they are not local."""
-    letters = () if meaning is None else meaning.letters
-    return replace(derivation, local=tuple(name for name in derivation.local if name not in letters))
 
 
 def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -> Meant | None:

@@ -173,6 +173,11 @@ class Division:
     first: int = 0
     least: int = 0  # ``letter >= least*by + first`` is proven from the statement
 
+    @property
+    def equation(self) -> str:
+        """The division as an equation, which names the lemma about quotient and remainder."""
+        return f"{self.letter} = {self.quotient}*{self.by} + {self.rest}"
+
 
 @dataclass(frozen=True)
 class Derivation:

@@ -16,12 +16,13 @@ import sympy
 
 from dpverify.ledger.formula import to_text
 from dpverify.ledger.proofs.chains import ChainLine, parse_chain
+from dpverify.ledger.records import RelationToDerived
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
+from dpverify.symbolic.certify.conclusion import relation_to_derived
 from dpverify.symbolic.certify.judge import NOT_EXAMINED, LinkReport, is_granted, link_reports, of_steps, setting_of
-from dpverify.symbolic.derive.conclude import Conclusion, compare_with
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
@@ -49,7 +50,7 @@ class Examined:
     certificate: dict[str, Any] | None  # accepted by the checker
     problems: tuple[str, ...]  # reasons why there is no certificate, one line each
     given: tuple[str, ...] = ()  # premises that are not part of the certificate
-    conclusion: Conclusion | None = None  # comparison of the derived bound with the printed one
+    relation: RelationToDerived = "undecided"  # of the printed bound to the derived one
 
 
 def examine(statement: Statement, points: int = POINTS) -> Examined:
@@ -63,9 +64,10 @@ def examine(statement: Statement, points: int = POINTS) -> Examined:
     refusal = certificate.reason
     if certificate.data is not None:
         try:
-            k.run(certificate.data, rules())
+            checker = k.run(certificate.data, rules())
             given = tuple(map(str, k.given_in(certificate.data)))
-            return Examined(statement, derivation, certificate.data, (), given, compare_with(derivation, full))
+            relation = relation_to_derived(full, derivation, checker)
+            return Examined(statement, derivation, certificate.data, (), given, relation)
         except k.Refused as error:
             refusal = f"the checker refuses the certificate: {error}"
     problems = tuple(problems_of(full, derivation, certificate, points)) or (f"no certificate: {refusal}",)
@@ -90,10 +92,8 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
             has_problem = True
             yield f"line {line.number}: {line.text}: {problem}"
     if not has_problem:
-        conclusion = compare_with(derivation, statement)
-        if conclusion.relation not in {"equal", "weaker"}:
-            why = f": {conclusion.reason}" if conclusion.reason else ""
-            yield f"{NOT_CLAIMED.get(conclusion.relation, UNDECIDED)}{why}"
+        relation = relation_to_derived(statement, derivation, None)
+        yield f"{NOT_CLAIMED.get(relation, UNDECIDED)}: {certificate.reason}"
 
 
 def _numbers(statement: Statement) -> Iterator[ChainLine]:

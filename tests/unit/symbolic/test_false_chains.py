@@ -52,9 +52,9 @@ from dpverify.symbolic import (
 from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k as checker
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.expressions.ranges import Variable
 from tests.for_each import for_each
+from tests.unit.symbolic.conclusions import refusal, unproved_premises
 
 x, y, z = (Symbol(name, real=True) for name in "xyz")
 p, q = Symbol("p", positive=True), Symbol("q", nonnegative=True)
@@ -260,39 +260,31 @@ DOUBLED = chain(q, order(q, 2 * q))
 @for_each(
     ("claim", "derivation", "reason"),
     [
-        (("q + 1", "<=", "2*q"), DOUBLED, "left side is"),
-        (("q", ">=", "2*q"), DOUBLED, "the statement has >="),
-        (("q", "<", "2*q"), DOUBLED, "lies beyond"),
+        (("q + 1", "<=", "2*q"), DOUBLED, "starts from something else"),
+        (("q", ">=", "2*q"), DOUBLED, "the steps do not add up"),
+        (("q", "<", "2*q"), DOUBLED, "the steps do not add up"),
         (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[q >= 1]), "does not grant"),
-        (("q", "<=", "2*q"), chain(q, order(q, 2 * q), given=[p <= q], local=("p",)), "values of p as assumed"),
-        (("q", "<=", "q**2"), chain(q, order(q, q**2), given=[q >= 1], local=("q",)), "calls q local"),
-        (("q", "<=", "2*q + log(q) - log(q)"), DOUBLED, "printed"),
-        (("q", "<=", "2*q + sqrt(q - 1)*0"), DOUBLED, "printed"),
-        (("q", "<=", "2*q + 0/(q - 1)"), DOUBLED, "printed"),
-        (("N**2/N", "<=", "2*N + log(N - 1)*0"), chain(N, order(N, 2 * N)), "printed"),
+        (("q", "<=", "q**2"), chain(q, order(q, q**2), given=[q >= 1], local=("q",)), "it assumes q >= 1"),
+        (("q", "<=", "2*q + log(q) - log(q)"), DOUBLED, "may be undefined"),
+        (("q", "<=", "2*q + sqrt(q - 1)*0"), DOUBLED, "may be undefined"),
+        (("q", "<=", "2*q + 0/(q - 1)"), DOUBLED, "may be undefined"),
+        (("N**2/N", "<=", "2*N + log(N - 1)*0"), chain(N, order(N, 2 * N)), "may be undefined"),
+        (("q*q/q", "<=", "2*q"), DOUBLED, "starts from something else"),
     ],
 )
 def test_a_chain_that_proves_something_else(
     claim: tuple[str, str, str], derivation: Derivation, reason: str, make_statement: Any
 ) -> None:
-    found = compare_with(derivation, make_statement(*claim, GRANTED))
-    assert found.relation == "undecided"
-    assert reason in found.reason
-
-
-def test_a_printed_division_by_zero_claims_nothing_and_is_said(make_statement: Any) -> None:
-    found = compare_with(DOUBLED, make_statement("q*q/q", "<=", "2*q", GRANTED))
-    assert (found.relation, found.reason) == ("equal", "nothing is claimed where q = 0")
+    assert reason in refusal(derivation, make_statement(*claim, GRANTED))
 
 
 def test_a_claim_is_no_premise_of_itself(make_statement: Any) -> None:
     claim = make_statement("q", "<=", "q/2", {"q": "real, q >= 0"})
     cited = Step(q / 2, "<=", "premise", {}, (claim.key,))
     circular = chain(q, cited, premises={claim.key: premise_of(claim)}, where={"q": real(0, 0)})
-    assert conclude(circular, claim) == "undecided"
-    assert "itself" in compare_with(circular, claim).reason
+    assert unproved_premises(circular, claim) == [claim.key]
     around = chain(q, Step(q / 2, "<=", "premise", {}, ("x:other",)), premises={"x:other": cite(circular)})
-    assert "itself" in compare_with(around, claim).reason
+    assert unproved_premises(around, claim) == [claim.key]
 
 
 def test_a_premise_that_is_missing_or_says_less(make_statement: Any) -> None:
@@ -340,7 +332,7 @@ def test_a_letter_of_the_statement_is_no_name_for_what_a_citation_starts_from(st
     under = chain(p, Step(q + 2, "<=", "premise", {}, ("named",)), premises={"named": named}, where={"p": real(0, 1)})
     assert check_derivation(under, points=20).complete
     claim = make_statement("p", "<=", "q + 2", {"p": "real, p > 0", "q": "real, q >= 0"})
-    assert "p of the statement stands for" in compare_with(under, claim).reason
+    assert refusal(under, claim) == "step 0 (premise): not proven: p <= q + 2"
 
 
 def test_a_letter_that_only_conditions_hold_keeps_its_domain(make_statement: Any) -> None:
@@ -367,7 +359,7 @@ def test_a_letter_for_the_start_of_a_citation_stays_one_for_whoever_cites_on(tak
     over = chain(2 * p, Step(2 * q + 4, "<=", "premise", {}, ("under",)), premises={"under": cite(under)},
                  where={"p": real(0, 1)})  # fmt: skip
     claim = make_statement("2*p", "<=", "2*q + 4", {"p": "real, p > 0", "q": "real, q >= 0"})
-    assert "p of the statement stands for" in compare_with(over, claim).reason
+    assert refusal(over, claim) == "step 0 (premise): not proven: p <= q + 2"
 
 
 def test_a_letter_stands_for_the_start_of_one_citation_only() -> None:

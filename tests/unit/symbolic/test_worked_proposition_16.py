@@ -10,12 +10,12 @@ from sympy import Function, Lambda, Mod, Sum, Symbol
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.functions import PopCount
 from dpverify.symbolic.expressions.ranges import SetBits, integer, real
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
+from tests.unit.symbolic.conclusions import conclude
 
 DOMAINS = {"gamma": "real, 0 < gamma < 1", "R": "integer, R >= 0", "s": "integer, 0 <= s <= 2**(R + 1) - 1"}
 LHS = "sum(bit(s, i)*gamma**(2*mod(s, 2**i)), i, 0, R)"

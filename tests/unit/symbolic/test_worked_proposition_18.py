@@ -11,12 +11,12 @@ from sympy import Symbol, floor
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.conclude import compare_with, conclude
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step
 from dpverify.symbolic.expressions.functions import HOLE, Log2, PopCount
 from dpverify.symbolic.expressions.ranges import integer
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
+from tests.unit.symbolic.conclusions import conclude, refusal
 
 DOMAINS = {"a": "integer, a >= 1", "b": "integer, b >= 1"}
 PRINTED = "2*(1 + floor(log2(b - a + 1)))"
@@ -120,7 +120,7 @@ def test_what_they_say_of_the_printed_bounds(make_statement: Any, statement: Sta
 def test_what_local_variables_are_for(statement: Statement) -> None:
     """The lengths p and v belong to the counted quantity; if nothing says so, the statement would have to name them."""
     derivation = build(statement)
-    assert compare_with(replace(derivation, local=()), statement).reason.startswith("the statement says nothing of p")
+    assert refusal(replace(derivation, local=()), statement).startswith("the statement says nothing of p")
 
 
 def test_constants_moved_against_the_derivations_break_them(statement: Statement, prefix: Statement) -> None:

@@ -10,12 +10,12 @@ from sympy import Integral, Rational, Sum, Symbol, exp, log, oo, pi, sqrt
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Derivation, Step, premise_of
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
+from tests.unit.symbolic.conclusions import conclude
 
 x = Symbol("x", real=True)
 j = Symbol("j", integer=True)

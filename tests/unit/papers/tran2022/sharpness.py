@@ -9,9 +9,9 @@ from typing import Literal
 from dpverify.ledger.formula import parse
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.steps import Derivation
 from tests.unit.papers.derived import faulty_steps
+from tests.unit.symbolic.conclusions import conclude
 
 Variant = Literal["printed", "amended"]
 Build = Callable[[Statement], Derivation]

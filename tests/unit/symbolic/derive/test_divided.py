@@ -11,12 +11,12 @@ from sympy import Lambda, Min, Sum, Symbol
 
 from dpverify.ledger.formula import to_text
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.integers import divided
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, DerivationError, Division, Step
 from dpverify.symbolic.expressions.ranges import integer
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides, sympy_symbols
 from tests.for_each import for_each
+from tests.unit.symbolic.conclusions import conclude
 
 EPOCHS = Division("T", "N", "whole", "left")
 DOMAINS = {"T": "integer, T >= 1", "N": "integer, N >= 1", "q": "integer, q >= 0"}

@@ -7,10 +7,10 @@ from fractions import Fraction
 from dpverify.harness.sides import moved_side
 from dpverify.ledger.load import load_specs
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.define import reworded
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from tests.for_each import for_each
+from tests.unit.symbolic.conclusions import conclude
 
 
 @for_each("claim", ["lemma-5-case-1", "lemma-5-cases", "lemma-5-telescoped", "lemma-5"])

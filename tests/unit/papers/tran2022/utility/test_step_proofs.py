@@ -28,8 +28,8 @@ IDENTITY = "left\n = right"
 def test_a_printed_line_is_proved(claim: str) -> None:
     found = examine(SPECS.claim(f"tran2022:{claim}").statement())
     assert found.problems == ()
-    assert found.conclusion is not None
-    assert found.conclusion.relation == "equal"
+    assert found.certificate is not None
+    assert found.relation == "equal"
 
 
 @for_each("claim", WRONG)

@@ -15,10 +15,10 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.run_time import operation_counts_bounds as counts
 from dpverify.papers.tran2022.run_time.checks import run_time_orders
 from dpverify.papers.tran2022.run_time.orders_bounds import order
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.elaborate.proofs import derivation_of
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from tests.for_each import for_each
+from tests.unit.symbolic.conclusions import conclude
 
 RUN_TIME = load_specs().claim("tran2022:section-5-run-time").statement()
 

@@ -13,10 +13,10 @@ from dpverify.ledger.load import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.checks.rates import CHECKS
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.exact.evaluate import evaluate_statement, requires_hold
 from tests.for_each import for_each
+from tests.unit.symbolic.conclusions import conclude
 
 SPECS = load_specs()
 

@@ -20,13 +20,13 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.reorder.reorder_bias_bounds import constant_spread, mean_square
 from dpverify.symbolic.certify.checker import k
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.conclude import conclude
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.elaborate.proofs import derivation_of, lemma_of
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import to_ball, to_value
 from dpverify.symbolic.expressions.ranges import real
 from tests.for_each import for_each
+from tests.unit.symbolic.conclusions import conclude
 
 SPECS = load_specs()
 FRESH = {"ordering": "fresh"}
