@@ -61,17 +61,19 @@ class DerivationCheck(Check):
         if context.proof is not None and (recorded := context.proof.checked()) is not None:
             return recorded
         from dpverify.symbolic.certify.checker import k
-        from dpverify.symbolic.certify.judge import judged, of_steps
-        from dpverify.symbolic.derive.cited import definitions_used, derivations_under, referred_to
+        from dpverify.symbolic.certify.judge import judge_derivation, step_certificate
+        from dpverify.symbolic.derive.cited import all_subderivations, cited_definitions, cited_statements
         from dpverify.symbolic.derive.conclude import compare_with
-        from dpverify.symbolic.derive.define import reworded
-        from dpverify.symbolic.derive.perturb import spread
+        from dpverify.symbolic.derive.define import expand_definition
+        from dpverify.symbolic.derive.perturb import spaced_perturbations
 
         del block
-        statement = reworded(context.statement)
+        statement = expand_definition(context.statement)
         derivation = self.build(statement)
         certificate = _accepted(context, statement, derivation)
-        checked = judged(derivation, of_steps(derivation, certificate), context.budget.points, context.seed)
+        checked = judge_derivation(
+            derivation, step_certificate(derivation, certificate), context.budget.points, context.seed
+        )
         conclusion = compare_with(derivation, statement)
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing else []
@@ -86,14 +88,14 @@ class DerivationCheck(Check):
         slack = list[str]()
         missed = ""
         if certificate.data is not None and proven:
-            moved = spread(derivation, context.budget.perturbed)
+            moved = spaced_perturbations(derivation, context.budget.perturbed)
             controls, slack = judge_moved(moved, partial(_refusal, statement), context.seed, first=1)
             controls = [printed_moved(statement, certificate.data, derivation.start), *controls]
             missed = missed_controls(controls)
             proven = not missed
         meaning = statement.definition(statement.quantity) if statement.quantity else None
         measured = [] if meaning is None else [str(meaning)]
-        cited = [chain.name for _, chain in derivations_under(derivation)]
+        cited = [chain.name for _, chain in all_subderivations(derivation)]
         rests = f"it cites the derivations {'; '.join(cited)}" if cited else ""
         message = _message(checked, conclusion.relation, certificate)
         status: Status = "proved given" if premises else "proved"
@@ -104,8 +106,8 @@ class DerivationCheck(Check):
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             given=premises if proven else [],
-            definitions=[*measured, *definitions_used(derivation)] if proven else [],
-            references=referred_to(derivation) if proven else [],
+            definitions=[*measured, *cited_definitions(derivation)] if proven else [],
+            references=cited_statements(derivation) if proven else [],
             derivation=checked,
             relation_to_derived=conclusion.relation,
             controls=controls,
@@ -150,7 +152,7 @@ def judge_moved(
     controls: list[ControlResult] = []
     slack: list[str] = []
     for perturbation in moved:
-        refused, why = perturbation.judged(refusal, seed)
+        refused, why = perturbation.judge(refusal, seed)
         if refused:
             name = f"constant moved {first + len(controls)}"
             controls.append(

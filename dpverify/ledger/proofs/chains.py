@@ -20,7 +20,7 @@ INDUCTION = "induction"  # the reason of a line that an induction proves
 HYPOTHESIS = "hypothesis"  # the name under which the step of an induction cites the induction hypothesis
 HERE = "here"  # the letter that marks the subexpression to which a rule is applied
 
-Cited = Literal["", "claim", "definition", "fact", "given"]
+CitedKind = Literal["", "claim", "definition", "fact", "given"]
 
 _RELATION = re.compile(r"\s*(<=|>=|=)\s(.*)", re.DOTALL)
 _CASE = re.compile(r"\s*case\s+(.*)", re.DOTALL)
@@ -50,7 +50,7 @@ class Reason:
     """The reason of a line: a rule or lemma by its name, or a recorded claim, definition, fact or premise."""
 
     name: str
-    cited: Cited = ""
+    cited: CitedKind = ""
     variant: Variant = "printed"
     arguments: tuple[Argument, ...] = ()
     reading: tuple[tuple[str, str], ...] = ()  # choices of the cited claim that differ from the citing statement's

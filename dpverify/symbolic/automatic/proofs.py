@@ -27,7 +27,7 @@ from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError
 from dpverify.symbolic.certify.rewriting import prepare
 from dpverify.symbolic.certify.writer import Writer
-from dpverify.symbolic.derive.matching import suggested
+from dpverify.symbolic.derive.matching import suggestions
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.formulas import text_of
@@ -210,7 +210,7 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
         reason = ""
         try:
             writer = book.proof(header, plain, strict=True)
-            if not writer.setting.points.found:  # the conditions may contradict each other
+            if not writer.setting.points.samples:  # the conditions may contradict each other
                 return AutomaticProof(None, tried=("no point that meets the conditions was found",))
             if way(search, writer, open_goals):
                 writer.ended()
@@ -352,10 +352,10 @@ def next_lines(statement: Statement, chain: Derivation) -> list[str]:
     setting = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0)
     closing: list[str] = []
     others: list[str] = []
-    for suggestion in islice(suggested(chain.last, relation), MOST_TRIED):
+    for suggestion in islice(suggestions(chain.last, relation), MOST_TRIED):
         if evaluate_step(suggestion.expr, right, relation, setting).violation:
             continue
-        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.fit.rule}"
+        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.match.rule}"
         follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
         (closing if follows else others).append(f"{line}      # then the claim follows" if follows else line)
     return [*closing, *others][:MOST_LINES]

@@ -94,7 +94,7 @@ class Search(Goals):
         if depth <= 0 or len(form) > MOST_TERMS or key in self._missed or goal in self._open:
             return False
         expr = written(form)
-        if not form or place.refuted(expr, strict):
+        if not form or place.is_refuted(expr, strict):
             return False
         self._open.add(goal)
         try:

@@ -22,11 +22,11 @@ from dpverify.symbolic.certify.header import (
 from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy, kind_of
 from dpverify.symbolic.certify.rewriting import has_hole
 from dpverify.symbolic.certify.writer import Writer, symbols_of
-from dpverify.symbolic.derive.cited import values_asked_for
+from dpverify.symbolic.derive.cited import local_letter_values
 from dpverify.symbolic.derive.integers import Induction, divided
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import Derivation, Link, Step
-from dpverify.symbolic.derive.unnamed import without_names
+from dpverify.symbolic.derive.unnamed import without_local_names
 from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
 
@@ -80,7 +80,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     book = Book(goals)
     unnamed = replace(derivation, name="")
     try:
-        clean = prepared(without_names(derivation))
+        clean = prepared(without_local_names(derivation))
         header = record_header(statement, clean.start)
         left = measured_left(statement)
         content = {key: value for key, value in header.items() if key not in _LABELS} | {"measured": left}
@@ -113,7 +113,7 @@ def certify_chain(derivation: Derivation) -> Certificate:
     """Write what a derivation proves as a lemma, with all lemmas that it cites."""
     begin()
     book = Book()
-    clean = prepared(without_names(derivation))
+    clean = prepared(without_local_names(derivation))
     try:
         book.keep(book.written(lemma_header(clean, derivation.name), clean))
         return Certificate({"lemmas": book.lemmas}, trace=book.trace(clean))
@@ -182,7 +182,7 @@ class Book:
         title = cited.name if isinstance(cited, Derivation) else cited.step.name
         try:
             if isinstance(cited, Derivation):
-                clean = prepared(without_names(cited))
+                clean = prepared(without_local_names(cited))
                 writer = self.written(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
             else:
                 writer = self._induction(cited)
@@ -210,7 +210,7 @@ class Book:
         ``conditions`` are those of the statement that it is about.
         """
         writer = self.proof(header, derivation, conditions is not None)
-        values = values_asked_for(derivation, conditions or ())
+        values = local_letter_values(derivation, conditions or ())
         if not values:
             writer.run()
             return writer
@@ -249,7 +249,7 @@ class Book:
         """Write a statement about an integer letter as an instance of a lemma about its quotient and remainder."""
         division = derivation.division
         assert division is not None
-        name = f"{division.letter} = {division.quotient}*{division.by} + {division.rest}"
+        name = f"{division.letter} = {division.quotient}*{division.divisor} + {division.remainder}"
         letters = lemma["letters"] | functions_of(derivation)
         lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
         part = self.proof(lemma, derivation, strict=True)
@@ -259,13 +259,13 @@ class Book:
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # the points are the derivation's, not the statement's
         letter = k.letter(division.letter)
-        by = k.letter(division.by)
+        divisor = k.letter(division.divisor)
         shifted = letter - k.rational(division.first)
-        ratio = k.row("*", shifted, k.row("^", by, k.rational(-1)))
+        ratio = k.row("*", shifted, k.row("^", divisor, k.rational(-1)))
         quotient = k.row("floor", ratio)
-        writer.goals.expr(writer.place, by, True)
-        writer.goals.expr(writer.place, ratio - k.rational(division.least))
-        values = {division.quotient: quotient, division.rest: letter - k.row("*", by, quotient)}
+        writer.goals.expr(writer.place, divisor, True)
+        writer.goals.expr(writer.place, ratio - k.rational(division.least_quotient))
+        values = {division.quotient: quotient, division.remainder: letter - k.row("*", divisor, quotient)}
         writer.use(writer.place, "lemma", name, values)
         writer.ended()
         return writer

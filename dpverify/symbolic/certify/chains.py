@@ -14,7 +14,7 @@ from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import on_interval
 from dpverify.symbolic.certify.prefix import NotExpressibleError, conditions_of, from_sympy, where_value
 from dpverify.symbolic.certify.rewriting import Rewriting, Rewritten, context_of, prepare, unproven
-from dpverify.symbolic.derive.matching import places
+from dpverify.symbolic.derive.matching import with_part_replaced
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, Link, Step
 from dpverify.symbolic.rules import find_rule
@@ -196,7 +196,7 @@ class Chains:
     def _contexts(self, old: Any, held: Any, step: Step, setting: Setting) -> Iterator[Expr]:
         letter = sympy.Symbol(HOLE[1], real=True)
         contexts = []
-        for context in places(old, held, letter, setting.facts) if step.context is None else [step.context]:
+        for context in with_part_replaced(old, held, letter, setting.facts) if step.context is None else [step.context]:
             if letter in context.free_symbols and context not in contexts:
                 contexts.append(context)
                 yield context_of(from_sympy(context, guarded=True))
@@ -276,7 +276,7 @@ class Chains:
         if not open_differences:
             number = len(split.cases) - len(later_cases) - 1
             try:
-                gaps = self.links(place, old, case.steps, setting.narrowed(case.assumption), (*path, number))
+                gaps = self.links(place, old, case.steps, setting.with_assumption(case.assumption), (*path, number))
             except NoCertificateError as error:
                 raise NoCertificateError(f"case {case.assumption}: {error}", error.path, error.problem) from None
             last = read(case.steps[-1].expr if case.steps else old)

@@ -51,7 +51,7 @@ class Goals:
         if key in place.busy or (tried[0] >= depth and tried[1] == len(scope.facts)):
             return False
         expr = written(form)
-        if place.refuted(expr, strict):
+        if place.is_refuted(expr, strict):
             place.failed[key] = _DEPTH, len(scope.facts)
             return False
         place.busy.add(key)
@@ -93,7 +93,7 @@ class Goals:
             return place.fact("=", expr, "combine", [written(d) for d in under], [])
         if any(way(self, place, place.form(expr)) for way in (by_equal_places, by_one_root, by_value)):
             return True
-        if any(place.refuted(written(signed_form), False) for signed_form in (form, -form)):
+        if any(place.is_refuted(written(signed_form), False) for signed_form in (form, -form)):
             return False
         return self.prove(place, form) and self.prove(place, -form)
 

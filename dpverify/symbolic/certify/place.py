@@ -126,7 +126,7 @@ class FactList:
         self.written().append({"split": expr, "then": then, "else": other, "is": [relation, claim]})
         self.learned((relation, claim))
 
-    def refuted(self, expr: Expr, strict: bool) -> bool:
+    def is_refuted(self, expr: Expr, strict: bool) -> bool:
         """Test whether an expression is negative at one of the points (not positive, if ``strict``)."""
         for point in self.points:
             value = value_of(expr, point)

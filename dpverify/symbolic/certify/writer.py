@@ -15,8 +15,8 @@ from dpverify.symbolic.certify.header import measured_header, premise_header, re
 from dpverify.symbolic.certify.place import FactList, Writing
 from dpverify.symbolic.certify.prefix import conditions_of, from_sympy, letter_of, replaced, where_value
 from dpverify.symbolic.certify.rewriting import prepare, unproven
-from dpverify.symbolic.derive.cited import Cited
-from dpverify.symbolic.derive.define import Recorded, Referenced
+from dpverify.symbolic.derive.cited import DerivedPremise
+from dpverify.symbolic.derive.define import ClaimPremise, GlossaryPremise
 from dpverify.symbolic.derive.integers import Hypothesis, Induction
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation, Step, expressions_of
@@ -118,7 +118,7 @@ class Writer:
         self.quantified = replaced(derivation.steps)
         symbols = symbols_of(derivation)
         self.setting = Setting(derivation.variables, symbols, derivation.assumptions, _POINTS, 0)
-        points = [_floats(point) for point in self.setting.points.found]
+        points = [_floats(point) for point in self.setting.points.samples]
         unused = book.unused if "claim" in data else frozenset[Expr]()
         self.place = FactList(self.proof, self.proof.scope, self.data["body"], points, unused)
 
@@ -128,8 +128,8 @@ class Writer:
         goals = self.goals
         derivation = self.derivation
         self.first_facts()
-        for name in derivation.shown:
-            self._shown(derivation.premises[name])
+        for name in derivation.cited_facts:
+            self._write_cited_fact(derivation.premises[name])
         lhs = self.proof.lhs
         rhs = self.proof.rhs
         start = read(derivation.start)
@@ -149,7 +149,7 @@ class Writer:
         chains.add_up(place, (self.proof.relation, self.proof.gap), [("=", lhs, start), *gaps, (relation, last, rhs)])
         return self.ended()
 
-    def _shown(self, cited: Any) -> None:
+    def _write_cited_fact(self, cited: Any) -> None:
         """Write what a cited derivation proves on the whole domain."""
         lemma = self.book.lemma(cited.derivation)
         self.use(self.place, "lemma", lemma, {letter: read(value) for letter, value in cited.where.items()})
@@ -264,34 +264,34 @@ class Writer:
             raise NoCertificateError(f"{premise.lhs}: a letter that stands for an expression, and that no end shows")
         if isinstance(premise, Hypothesis) or (is_named(premise) and premise.lhs.name in self.data["letters"]):
             return Origin("condition", name, premise, {})
-        proven = premise.derivation if isinstance(premise, Cited) else premise
+        proven = premise.derivation if isinstance(premise, DerivedPremise) else premise
         where: dict[str, Any] = {}
         if isinstance(proven, Induction | Derivation):
             lemma = self.book.lemma(proven)
-            substitutions = premise.where if isinstance(premise, Cited) else {}
+            substitutions = premise.where if isinstance(premise, DerivedPremise) else {}
             if letter is not None:
                 substitutions = {**substitutions, letter: premise.lhs}
             rule = self.book.checker.lemmas[lemma]
             where = {key: substitutions.get(key, sympy.Symbol(key)) for key in rule.letters}
             self._opened(proven, substitutions, step)
-            if letter is not None or not isinstance(premise, Cited) or premise.lhs == premise.start:
+            if letter is not None or not isinstance(premise, DerivedPremise) or premise.lhs == premise.start:
                 put = {key: where_value(substitute(sympy.sympify(v), step.where)) for key, v in where.items()}
                 same = {key: (key,) for key in where if rule.letters[key] in k.FUNCTIONS and key not in substitutions}
                 return Origin("lemma", lemma, rule, put | same)
             where = {}
             data = premise_header(premise, name, ()) | {"kind": "given"}  # what the letter names
-        elif isinstance(premise, Referenced) and not premise.measured:
+        elif isinstance(premise, ClaimPremise) and not premise.measured:
             data = {**record_header(premise.statement), "name": name, "kind": "claim"}
             where = {key: premise.where.get(key, sympy.Symbol(key)) for key in data["letters"]}
-        elif isinstance(premise, Referenced):
+        elif isinstance(premise, ClaimPremise):
             data = measured_header(premise, name)
         else:
             letters = self.quantified.get(name, set())
             fields: dict[str, Any] = {"kind": "given"}
-            if isinstance(premise, Recorded) and premise.is_given:
+            if isinstance(premise, GlossaryPremise) and premise.is_unproved:
                 name = str(premise.meaning)
                 fields = {"kind": "fact", "where": {key: from_sympy(value) for key, value in premise.where.items()}}
-            elif isinstance(premise, Recorded):
+            elif isinstance(premise, GlossaryPremise):
                 name = str(premise.meaning)
                 letters = {letter_of(symbol) for symbol in premise.lhs.free_symbols}
                 fields = {"kind": "definition"}
@@ -305,7 +305,7 @@ class Writer:
     def _opened(self, proven: Derivation | Induction, substitutions: Mapping[str, Any], step: Step) -> None:
         """Write the assumptions about names in a cited derivation that the step replaces by what they stand for."""
         for named in proven.premises.values() if isinstance(proven, Derivation) else ():
-            if isinstance(named, Cited) and is_named(named) and named.lhs.name in substitutions:
+            if isinstance(named, DerivedPremise) and is_named(named) and named.lhs.name in substitutions:
                 assert named.derivation is not None
                 lemma = self.book.lemma(named.derivation)
                 letters = self.book.checker.lemmas[lemma].letters

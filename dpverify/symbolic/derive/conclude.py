@@ -10,10 +10,16 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.records import ORDERS, RelationToDerived
-from dpverify.symbolic.derive.define import hidden_letters, meant_by, reworded, unguarded, without_letters
+from dpverify.symbolic.derive.define import (
+    expand_definition,
+    hidden_letters,
+    quantity_formula,
+    unguarded,
+    without_definition_letters,
+)
 from dpverify.symbolic.derive.integers import divided
 from dpverify.symbolic.derive.preparation import prepared, without_local_values
-from dpverify.symbolic.derive.setting import Setting, shown_relations
+from dpverify.symbolic.derive.setting import Setting, cited_relations
 from dpverify.symbolic.derive.steps import Cases, Derivation, DerivationError, Step, symbol_conditions
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.ranges import Range, Variable
@@ -52,9 +58,9 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     The result is undecided unless the chain bounds the statement's left side, in the statement's direction, under
     assumptions that the statement grants. A quantity with a definition is replaced by the formula of the definition.
     """
-    statement = reworded(divided(statement, derivation.division))
-    meaning = meant_by(statement, derivation.variables)
-    clean = without_letters(prepared(derivation), meaning)
+    statement = expand_definition(divided(statement, derivation.division))
+    meaning = quantity_formula(statement, derivation.variables)
+    clean = without_definition_letters(prepared(derivation), meaning)
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
@@ -66,7 +72,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     expressions = (clean.start, clean.last, *clean.assumptions)
     rename = {s: symbols[s.name] for expr in expressions for s in expr.free_symbols if s.name in symbols}
     stated = granted if meaning is None else granted.given(meaning.conditions)
-    relations = [relation.xreplace(rename) for relation in shown_relations(clean)]  # they follow from the assumptions
+    relations = [relation.xreplace(rename) for relation in cited_relations(clean)]  # they follow from the assumptions
     granted, divisors, missing = _with_values(statement, granted.given(relations), clean.variables)
     if meaning is not None:
         lhs = meaning.formula
@@ -86,19 +92,19 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     return Conclusion(conclusion.relation, "; ".join(filter(None, [void, conclusion.reason])))
 
 
-def order_of(last: Any, statement: Any, about: tuple[Any, ...] = ()) -> OrderProof:
+def order_of(last: Any, statement: Any, letter_conditions: tuple[Any, ...] = ()) -> OrderProof:
     """Prove that a last expression has the order that a statement claims, or raise a NoMonomialsError.
 
     ``about`` has the conditions on letters that the definition of the measured quantity introduces.
     """
     printed = sympy_sides(statement)[1]
-    relations = (*sympy_conditions(statement), *about)
+    relations = (*sympy_conditions(statement), *letter_conditions)
     return bounded(last, printed, relations, statement.relation == "O~", statement.hides)
 
 
-def _order(last: Any, statement: Any, about: tuple[Any, ...]) -> Conclusion:
+def _order(last: Any, statement: Any, letter_conditions: tuple[Any, ...]) -> Conclusion:
     try:
-        order_of(last, statement, about)
+        order_of(last, statement, letter_conditions)
     except NoMonomialsError as error:
         return Conclusion("undecided", str(error))
     return Conclusion("weaker")
@@ -127,7 +133,7 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
 def _obstacle(
     derivation: Derivation, statement: Any, rename: dict[Any, Any], lhs: Any, granted: Facts, letters: Any
 ) -> str:
-    if self_citations := {statement.key, str(statement.reference)} & _cited(derivation):
+    if self_citations := {statement.key, str(statement.reference)} & _cited_names(derivation):
         return f"the derivation of {statement.key} cites {min(self_citations)} itself."
     target_relation = {"<": "<=", ">": ">=", "O": "<=", "O~": "<="}.get(statement.relation, statement.relation)
     if derivation.relation not in {"=", target_relation}:
@@ -135,7 +141,7 @@ def _obstacle(
     start = derivation.start.xreplace(rename)
     if lhs is not None and not any(are_equal(start, side, granted) for side in (lhs, unguarded(lhs, granted))):
         return f"the derivation starts from {start}, the statement's left side is {lhs}."
-    if theirs := sorted((set(derivation.local) & set(statement.domains)) | derivation.own_fixed):
+    if theirs := sorted((set(derivation.local) & set(statement.domains)) | derivation.fixed_local_letters):
         return f"the derivation calls {', '.join(theirs)} local, of which the statement speaks."
     if clashes := sorted(letters_of_citations(derivation).keys() & (set(statement.domains) | set(letters))):
         return f"{', '.join(clashes)} of the statement stands for the start of a derivation, or what a record measures."
@@ -152,10 +158,10 @@ def _obstacle(
     return _ungranted_sign(rename, granted) or without_local_values(derivation, rename, granted)
 
 
-def _cited(derivation: Derivation) -> set[str]:
+def _cited_names(derivation: Derivation) -> set[str]:
     """Return the names of cited premises, of their statements, and of everything that these use in turn."""
     names: set[str] = set()
-    todo = [*derivation.steps, *(Step(None, "=", premises=(name,)) for name in derivation.shown)]
+    todo = [*derivation.steps, *(Step(None, "=", premises=(name,)) for name in derivation.cited_facts)]
     while todo:
         link = todo.pop()
         if isinstance(link, Cases):
@@ -164,9 +170,9 @@ def _cited(derivation: Derivation) -> set[str]:
         for name in set(link.premises) - names:
             names.add(name)
             premise = derivation.premises.get(name)
-            under = () if premise is None else premise.under
-            names |= set[str]().union(*(_cited(chain) for chain, _ in under))
-            names |= set() if under else {str(getattr(premise, "reference", name))}
+            subderivations = () if premise is None else premise.subderivations
+            names |= set[str]().union(*(_cited_names(chain) for chain, _ in subderivations))
+            names |= set() if subderivations else {str(getattr(premise, "reference", name))}
     return names
 
 
@@ -180,11 +186,11 @@ def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[C
     meanings: dict[str, tuple[Any, tuple[Condition, ...]]] = {}
     for premise in derivation.premises.values():
         lhs_names = {s.name for s in premise.lhs.free_symbols}
-        under = getattr(premise, "derivation", None)
+        cited_derivation = getattr(premise, "derivation", None)
         if getattr(premise, "measured", False):
             meanings |= dict.fromkeys(lhs_names, (None, ()))
-        elif under is not None:
-            deeper = letters_of_citations(under)
+        elif cited_derivation is not None:
+            deeper = letters_of_citations(cited_derivation)
             meanings = {
                 n: deeper[n] for n in deeper if n in lhs_names | {s.name for s in premise.rhs.free_symbols}
             } | meanings
@@ -211,7 +217,7 @@ def _relation(derived: Any, printed: Any, statement: Any, derivation: Derivation
     For a strict statement, the printed side must be proven to be strictly beyond the derived one. Then the result is
     never ``equal``.
     """
-    below, above = _seen(derived, printed, _points(derivation, statement))
+    below, above = _compare_at_points(derived, printed, _points(derivation, statement))
     if below and above:
         return Conclusion("differs")
     strict = statement.relation in {"<", ">"}
@@ -243,10 +249,10 @@ def _points_of(
     variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
 ) -> list[dict[str, Any]]:
     """Return cached points: controls of a derivation change the printed side but not its domain."""
-    return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.found
+    return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.samples
 
 
-def _seen(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:
+def _compare_at_points(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:
     """Test whether the printed side is certainly below, and certainly above, the derived one at some point."""
     below = above = False
     try:

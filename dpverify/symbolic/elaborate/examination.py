@@ -20,9 +20,16 @@ from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
-from dpverify.symbolic.certify.judge import NOT_EXAMINED, LinkReport, is_granted, link_reports, of_steps, setting_of
+from dpverify.symbolic.certify.judge import (
+    NOT_EXAMINED,
+    LinkReport,
+    is_granted,
+    link_reports,
+    setting_of,
+    step_certificate,
+)
 from dpverify.symbolic.derive.conclude import Conclusion, compare_with
-from dpverify.symbolic.derive.define import reworded
+from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
 from dpverify.symbolic.elaborate.formulas import is_guard, text_of
@@ -54,7 +61,7 @@ class Examined:
 
 def examine(statement: Statement, points: int = POINTS) -> Examined:
     """Read, elaborate, certify and check the proof of a statement. Raise a `ProofError` if it cannot be read."""
-    full = reworded(statement)
+    full = expand_definition(statement)
     derivation = derivation_of(full)
     try:
         certificate = certified(full, derivation)
@@ -82,7 +89,7 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
         return
     lines = iter(_numbers(statement))
     has_problem = False
-    for report in link_reports(clean, of_steps(derivation, certificate), setting):
+    for report in link_reports(clean, step_certificate(derivation, certificate), setting):
         if isinstance(report.link, Step) and is_guard(report.link):
             continue
         line = next(lines)

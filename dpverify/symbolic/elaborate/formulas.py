@@ -31,7 +31,7 @@ from dpverify.ledger.formula import (
     with_pi,
 )
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.define import meant_by
+from dpverify.symbolic.derive.define import quantity_formula
 from dpverify.symbolic.derive.steps import Derivation, Link, Step
 from dpverify.symbolic.expressions.functions import HOLE, Moment
 from dpverify.symbolic.expressions.translation import FUNCTIONS, sympy_sides, to_sympy
@@ -205,7 +205,7 @@ def is_guard(link: Link) -> bool:
 def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
     """Return the chain with steps from and to the guarded sides of a statement, if its ends have no guards."""
     left, right = sympy_sides(statement)
-    meaning = meant_by(statement)
+    meaning = quantity_formula(statement)
     left = left if meaning is None else meaning.formula
     steps = derivation.steps
     start = derivation.start

@@ -20,7 +20,7 @@ from dpverify.ledger.proofs.chains import HYPOTHESIS, INDUCTION, Chain, ChainLin
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.define import define, hidden_letters, known_fact, meant_by, refer
+from dpverify.symbolic.derive.define import cite_fact, define, hidden_letters, quantity_formula, refer
 from dpverify.symbolic.derive.integers import Hypothesis, by_induction, divided
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Division, Link, Premise, Step
 from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError, with_guards
@@ -54,7 +54,7 @@ def read_division(text: str) -> Division | None:
     if match is None:
         raise ValueError(f"a division is written as T = epochs*N + rest, or T = epochs*N + rest, epochs >= 1: {text}")
     letter, by, quotient, rest = (match[name] for name in ("letter", "by", "quotient", "rest"))
-    return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least=int(match["least"] or 0))
+    return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least_quotient=int(match["least"] or 0))
 
 
 LAST = "upto"  # the argument with the last number of an induction
@@ -149,9 +149,9 @@ class _Builder:
 
     def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
         """Return the letters of a proof, and those that only the definition of the claim's quantity has."""
-        meaning = meant_by(statement)
+        meaning = quantity_formula(statement)
         measured = {} if meaning is None else meaning.letters
-        hidden, about = hidden_letters(statement)
+        hidden, letter_conditions = hidden_letters(statement)
         taken = statement.domains.keys() | measured.keys()
         if clashes := sorted(proof.letters.keys() & taken):
             raise ValueError(f"{clashes[0]}: a letter of a proof's own is none of the claim's letters")
@@ -172,7 +172,11 @@ class _Builder:
             symbols["left"] = meaning.formula
         points = read_conditions(proof.points, abbreviations)
         variables = sampled(domains, _asked(domains, asked), symbols, points=points)
-        conditions = (*sympy_conditions(statement), *about, *(() if meaning is None else meaning.conditions))
+        conditions = (
+            *sympy_conditions(statement),
+            *letter_conditions,
+            *(() if meaning is None else meaning.conditions),
+        )
         return with_own(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
 
     def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
@@ -183,7 +187,7 @@ class _Builder:
             raise
         except ValueError as error:
             raise ProofError(made.name, 0, "known", str(error)) from None
-        return replace(made, premises={**made.premises, **known}, shown=tuple(names))
+        return replace(made, premises={**made.premises, **known}, cited_facts=tuple(names))
 
     def lemma(self, name: str) -> Derivation:
         """Return the chain of a lemma."""
@@ -308,7 +312,7 @@ class _Builder:
             name, _, part = reason.name.partition(".")  # such as momentum.start
             return define(self.statement, name, letter, part, **given)
         if reason.cited == "fact":
-            return known_fact(self.statement, reason.name, **given)
+            return cite_fact(self.statement, reason.name, **given)
         return cite(self.lemma(reason.name), letter, **given)
 
 

@@ -16,7 +16,7 @@ from dpverify.ledger.formula import FormulaError, parse_relation, to_text
 from dpverify.ledger.proofs.book import GivenPremise
 from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
 from dpverify.symbolic.certify.certificates import certify_chain
-from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.cited import DerivedPremise
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, DerivationError, Link, Premise, Step
@@ -180,8 +180,8 @@ class Elaborator:
             names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
             applied = {str(f.func) for side in (plain.lhs, plain.rhs) for f in side.atoms(AppliedUndef)}
             names |= applied - self.letters.symbols.keys()
-            begun = plain.start.free_symbols if isinstance(plain, Cited) else set[Any]()  # letters of the start
-            if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in begun)})):
+            in_start = plain.start.free_symbols if isinstance(plain, DerivedPremise) else set[Any]()
+            if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in in_start)})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
             if vector := self._vector_for_number(plain, given):
@@ -250,7 +250,7 @@ class Elaborator:
     def _vector_for_number(self, plain: Premise, given: Mapping[str, Any]) -> str:
         """Return the first letter of a lemma that is a number and is replaced by a vector, or an empty text."""
         numbers = set[str]()
-        if isinstance(plain, Cited) and plain.derivation is not None:
+        if isinstance(plain, DerivedPremise) and plain.derivation is not None:
             numbers = {name for name, kind in plain.derivation.variables.items() if isinstance(kind, Range)}
         vectors = {name for name, kind in self.letters.variables.items() if isinstance(kind, AnyVector)}
         letters = {name: value.name for name, value in given.items() if isinstance(value, sympy.Symbol)}

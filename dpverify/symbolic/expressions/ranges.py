@@ -282,24 +282,24 @@ class Points:
     def __init__(
         self, variables: Mapping[str, Variable], conditions: Iterable[Any], count: int, seed: int | str
     ) -> None:
-        self.wanted = count
-        self.found: list[dict[str, Any]] = []
+        self.count = count
+        self.samples: list[dict[str, Any]] = []
         rng = Random(f"points {seed}")
         tests = tuple(conditions)
         for _ in range(count * _TRIES_PER_POINT):
-            if len(self.found) == count:
+            if len(self.samples) == count:
                 break
             point: dict[str, Any] = {}
             for name, variable in variables.items():
                 point[name] = variable.draw(rng, point)
             env = numbers_of(point)
             if all(_holds(test, env) for test in tests):
-                self.found.append(env)
+                self.samples.append(env)
 
     @property
-    def enough(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the requested number of points was found."""
-        return len(self.found) >= self.wanted
+        return len(self.samples) >= self.count
 
 
 def _holds(test: Any, env: Mapping[str, Value]) -> bool:

@@ -60,7 +60,7 @@ class Facts:
         witnesses = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
         return Facts(self.nonnegative, self.positive, tuple(witnesses[:_MAX_WITNESSES]))
 
-    def refuted(self, expr: Any, strict: bool) -> bool:
+    def is_refuted(self, expr: Any, strict: bool) -> bool:
         """Test whether ``expr >= 0`` (``expr > 0`` if ``strict``) is certainly false at a witness."""
         return any(negative_at(expr, w, strict) for w in self.witnesses)
 

@@ -102,14 +102,14 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if expr in facts.positive or (not strict and expr in facts.nonnegative):
         return True
     if choices := _choices(expr):
-        tried = depth > 0 and not facts.refuted(expr, strict)
+        tried = depth > 0 and not facts.is_refuted(expr, strict)
         return tried and (_by_terms(expr, strict, facts, depth) or _by_cases(expr, choices, strict, facts, depth))
     has_sign = expr.is_positive if strict else expr.is_nonnegative
     if has_sign is not None:
         return bool(has_sign)
     if isinstance(expr, sympy.exp):
         return True
-    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
+    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.is_refuted(expr, strict):
         return False
     return (
         _by_terms(expr, strict, facts, depth)

@@ -11,7 +11,7 @@ from dpverify.report.origins import Granted, is_obvious, is_same, origin
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.proofs import ProofPage
 from dpverify.site.needs import certificate_of, needs_of
-from dpverify.symbolic.derive.define import reworded
+from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.steps import Step
 from dpverify.symbolic.elaborate.examination import condition_text
 from dpverify.symbolic.elaborate.formulas import is_guard
@@ -64,7 +64,7 @@ def test_elaboration_finds_the_same_conditions() -> None:
         (texts,) = needs(claim)
         statement = PAGE.statement(proof)
         assert statement is not None
-        steps = [link for link in derivation_of(reworded(statement)).steps if not is_guard(link)]
+        steps = [link for link in derivation_of(expand_definition(statement)).steps if not is_guard(link)]
         for line, step in zip(parse_chain(proof.chain).lines, steps, strict=True):
             if isinstance(step, Step) and step.rule in CATALOGUE:
                 conditions = CATALOGUE[step.rule].instance(step.where).conditions

@@ -52,7 +52,7 @@ def test_false_twins_are_not_proved(
     name: str, text: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not points:  # the search has to resist by itself
-        monkeypatch.setattr(FactList, "refuted", lambda *_: False)
+        monkeypatch.setattr(FactList, "is_refuted", lambda *_: False)
     let = tuple(STEPS.get(name, {}).items())
     domains = "; ".join(
         f"{letter}: {domain}" for letter, domain in DOMAINS.items() if _uses(letter, text, *requires, *chain(*let))
@@ -127,7 +127,7 @@ def test_what_fails_at_a_boundary_is_not_proved(
     text: str, domains: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not points:
-        monkeypatch.setattr(FactList, "refuted", lambda *_: False)
+        monkeypatch.setattr(FactList, "is_refuted", lambda *_: False)
     assert prove(formula(text, domains, *requires), 1500).certificate is None
 
 

@@ -20,7 +20,7 @@ class AboutFunction(Premise):
     """A premise about a function that depends on z."""
 
     @property
-    def fixed(self) -> frozenset[str]:
+    def fixed_names(self) -> frozenset[str]:
         return frozenset({"z"})
 
 

@@ -60,4 +60,4 @@ def test_sample_points_are_drawn_where_a_proof_says_and_no_condition_is_added() 
     with_points, without = made(proof.points), made([])
     assert with_points.assumptions == without.assumptions
     settings = [Setting(d.variables, symbols_of(d), d.assumptions, 24, 0) for d in (with_points, without)]
-    assert [len(setting.points.found) for setting in settings] == [24, 0]
+    assert [len(setting.points.samples) for setting in settings] == [24, 0]

@@ -44,11 +44,11 @@ def relation_test(relation: Any) -> Any:
 def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
     rule = CATALOGUE[name]
     points = points_of(name)
-    assert points.enough, f"{name}: only {len(points.found)} points meet its conditions"
+    assert points.is_complete, f"{name}: only {len(points.samples)} points meet its conditions"
     says = rule.says
     sides = [compile_expr(substitute(side, rule.functions)) for side in (says.lhs, says.rhs)]
     strict = 0
-    for env in points.found:
+    for env in points.samples:
         lhs, rhs = (side(dict(env), 200) for side in sides)
         assert compare(lhs, says.relation, rhs) is not False, f"{name} fails at {env}: {lhs} {says.relation} {rhs}"
         strict += compare(lhs, "<", rhs) is True
