@@ -14,7 +14,7 @@ from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula
 INDICES = "ijkl"  # letters for indices that dpverify introduced, from the outermost sum inwards
 _MADE_UP = re.compile(r"idx\d*|~\d+")
 _RELATIONS: dict[str, Comparison] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "=="}
-_TURNED: dict[Comparison, Comparison] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "=="}
+_FLIPPED: dict[Comparison, Comparison] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "=="}
 _RENAMED = {"inner": "dot"}
 _CONSTANTS: dict[str, Formula] = {"oo": Inf(), "-oo": Neg(Inf()), "pi": Call("pi", ())}
 _RANGES = {"sum": Sum, "integral": Integral}
@@ -144,4 +144,4 @@ def comparison_of(relation: str, gap: Any) -> Compare:
     smaller = reduce(_sum, subtracted)
     if isinstance(smaller, Num) and not isinstance(larger, Num):
         return Compare((sign,), (larger, smaller))
-    return Compare((_TURNED[sign],), (smaller, larger))
+    return Compare((_FLIPPED[sign],), (smaller, larger))

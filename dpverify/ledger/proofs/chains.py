@@ -26,7 +26,7 @@ _RELATION = re.compile(r"\s*(<=|>=|=)\s(.*)", re.DOTALL)
 _CASE = re.compile(r"\s*case\s+(.*)", re.DOTALL)
 _PARTS = ("base", "step", "end")  # lines that begin or end a part of the chain
 _REASON = re.compile(
-    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<cited>claim|definition|fact|given)\s+)?"
+    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<kind>claim|definition|fact|given)\s+)?"
     r"(?P<name>[A-Za-z][\w.:-]*)\s*(?:\((?P<arguments>.*)\))?(?:\s*under\s+(?P<reading>\w+\s*=\s*[\w-]+))?",
     re.DOTALL,
 )
@@ -50,7 +50,7 @@ class Reason:
     """The reason of a line: a rule or lemma by its name, or a recorded claim, definition, fact or premise."""
 
     name: str
-    cited: CitedKind = ""
+    kind: CitedKind = ""
     variant: Variant = "printed"
     arguments: tuple[Argument, ...] = ()
     reading: tuple[tuple[str, str], ...] = ()  # choices of the cited claim that differ from the citing statement's
@@ -200,11 +200,11 @@ def read_reason(text: str) -> Reason:
         raise FormulaError(text, f"a letter becomes one thing, {min(twice)} is given twice")
     where = parse(place.strip()) if place else None
     reading = tuple(re.findall(r"(\w+)\s*=\s*([\w-]+)", match["reading"] or ""))
-    if reading and match["cited"] != "claim":
+    if reading and match["kind"] != "claim":
         raise FormulaError(text, "only a claim is cited under a reading")
     variant = match["variant"] or "printed"
     # the pattern matches only "printed", "amended" and "held" as a variant
-    return Reason(match["name"], match["cited"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
+    return Reason(match["name"], match["kind"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
 
 
 def _argument(text: str) -> Argument:

@@ -31,7 +31,7 @@ from dpverify.symbolic.derive.matching import suggestions
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.formulas import text_of
-from dpverify.symbolic.elaborate.letters import sampled
+from dpverify.symbolic.elaborate.letters import sample_ranges
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, sympy_sides
 
 UNIT, ZERO = k.rational(1), k.rational(0)
@@ -317,11 +317,11 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
 def from_left_side(statement: Statement) -> Derivation:
     """Return a derivation without steps that starts at a statement's left side and assumes all its conditions."""
     domains = {name: statement.domains[name] for name in statement.free}
-    asked = [*(c for domain in statement.domains.values() for c in domain.constraints), *statement.requires]
+    constraints = [*(c for domain in statement.domains.values() for c in domain.constraints), *statement.requires]
     return Derivation(
         name="found automatically",
         whose="ours",
-        variables=sampled(domains, asked, sympy_definitions(statement)),
+        variables=sample_ranges(domains, constraints, sympy_definitions(statement)),
         assumptions=sympy_conditions(statement),
         start=sympy_sides(statement)[0],
         steps=(),

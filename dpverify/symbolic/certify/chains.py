@@ -74,10 +74,10 @@ def gap_of(relation: str, before: Expr, after: Expr) -> tuple[str, Expr]:
 class Chains:
     """Writes the chain of one derivation."""
 
-    def __init__(self, goals: Goals, derivation: Derivation, cited: Callable[[Step], Origin]) -> None:
+    def __init__(self, goals: Goals, derivation: Derivation, origin_of: Callable[[Step], Origin]) -> None:
         self.goals = goals
         self.derivation = derivation
-        self.cited = cited
+        self.origin_of = origin_of
         self.missing = ""
         self.trace = Trace()
 
@@ -205,7 +205,7 @@ class Chains:
         """Return a function that writes the step's instance at a place."""
         self.missing = ""
         if step.rule == PREMISE:
-            source = self.cited(step)
+            source = self.origin_of(step)
         else:
             data = next((r for r in rules() if r["name"] == step.rule), None)
             if data is None:

@@ -138,7 +138,7 @@ class Writer:
             prepare(goals, place, expr)
         if not goals.zero(place, place.form(start - lhs)):
             raise NoCertificateError("the derivation starts from something else than the left side")
-        chains = Chains(goals, derivation, self.cited)
+        chains = Chains(goals, derivation, self.origin_of)
         self.book.traces.append((derivation.steps, chains.trace))
         gaps = chains.links(place, derivation.start, derivation.steps, self.setting)
         for expr in (last, rhs):
@@ -255,7 +255,7 @@ class Writer:
                 if relation in (">=", ">") and not goals.expr(place, gap, relation == ">"):
                     raise NoCertificateError(f"it assumes {assumption}, which the statement does not grant")
 
-    def cited(self, step: Step) -> Origin:
+    def origin_of(self, step: Step) -> Origin:
         """Return what a step cites: a lemma if a derivation is cited, otherwise a premise."""
         (name,) = step.premises
         premise = self.derivation.premises[name]

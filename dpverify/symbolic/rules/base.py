@@ -230,7 +230,7 @@ class Rule:
     """An inequality or identity that steps of a derivation may cite."""
 
     name: str  # the name that steps cite
-    says: Instance  # the two sides, in symbols and (for summands) undefined functions
+    sides: Instance  # the two sides, in symbols and (for summands) undefined functions
     proof: str  # why the rule is true, in a sentence or two
     conditions: tuple[Condition, ...] = ()  # conditions that an instance must satisfy
     ranges: Mapping[str, Variable] = field(default_factory=dict)  # ranges of its variables in the rule's test
@@ -248,4 +248,4 @@ class Rule:
                 f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "
                 f"got {', '.join(sorted(where)) or 'none'}."
             )
-        return replace(self.says, conditions=self.conditions).at(where)
+        return replace(self.sides, conditions=self.conditions).at(where)

@@ -108,7 +108,7 @@ def fault(rule: Rule, text: str, why: dict[str, Any]) -> str | None:
     wrong = [other for other, holds in met.items() if holds is (other == text)]
     if wrong:
         return f"met or unmet, against what is said: {', '.join(wrong)}"
-    says = rule.says
+    says = rule.sides
     if side is not None:
         try:
             return f"the {side} has the value {setting.value(getattr(says, side))}"

@@ -123,7 +123,7 @@ def in_order(e: Any) -> Any:
 
 def whole_letters(rule: Rule) -> set[str]:
     """Letters that are integers in the engine's statement or conditions."""
-    sides = [rule.says.lhs, rule.says.rhs, *(c.expr for c in rule.conditions if isinstance(c, IsInteger))]
+    sides = [rule.sides.lhs, rule.sides.rhs, *(c.expr for c in rule.conditions if isinstance(c, IsInteger))]
     return {s.name for side in sides for s in side.free_symbols if s.is_integer and not isinstance(s, sympy.Dummy)}
 
 
@@ -134,9 +134,9 @@ def test_every_rule_is_in_the_file_once() -> None:
 @for_each("name", CATALOGUE)
 def test_the_engine_says_what_was_proved(name: str) -> None:
     engine, proved = CATALOGUE[name], BY_NAME[name]
-    assert neutral(engine.says.lhs) == in_order(proved["lhs"])
-    assert engine.says.relation == proved["relation"]
-    assert neutral(engine.says.rhs) == in_order(proved["rhs"])
+    assert neutral(engine.sides.lhs) == in_order(proved["lhs"])
+    assert engine.sides.relation == proved["relation"]
+    assert neutral(engine.sides.rhs) == in_order(proved["rhs"])
     assert [neutral_condition(c) for c in engine.conditions] == [in_order(c) for c in proved["conditions"]]
     assert set(proved["letters"]) == engine.variables
 
@@ -194,5 +194,5 @@ def test_the_propositions_are_made_from_the_file() -> None:
 
 def test_a_changed_statement_is_noticed() -> None:
     bernoulli = CATALOGUE["bernoulli"]
-    assert neutral(bernoulli.says.rhs) == in_order(BY_NAME["bernoulli"]["rhs"])
-    assert neutral(bernoulli.says.rhs + 1) != in_order(BY_NAME["bernoulli"]["rhs"])
+    assert neutral(bernoulli.sides.rhs) == in_order(BY_NAME["bernoulli"]["rhs"])
+    assert neutral(bernoulli.sides.rhs + 1) != in_order(BY_NAME["bernoulli"]["rhs"])

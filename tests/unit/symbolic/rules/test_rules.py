@@ -45,7 +45,7 @@ def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
     rule = CATALOGUE[name]
     points = points_of(name)
     assert points.is_complete, f"{name}: only {len(points.samples)} points meet its conditions"
-    says = rule.says
+    says = rule.sides
     sides = [compile_expr(substitute(side, rule.functions)) for side in (says.lhs, says.rhs)]
     strict = 0
     for env in points.samples:
@@ -60,7 +60,7 @@ def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
 def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
     rule = CATALOGUE[name]
     assert len(rule.proof) > 10
-    says = rule.says
+    says = rule.sides
     assert says.relation in {"<=", "="}
     names = {s.name for side in (says.lhs, says.rhs) for s in side.free_symbols if not isinstance(s, sympy.Dummy)}
     assert names <= rule.variables
