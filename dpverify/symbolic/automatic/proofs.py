@@ -19,9 +19,9 @@ from dpverify.symbolic.automatic.knowledge import instance
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search, tighten
 from dpverify.symbolic.automatic.ways import WAYS as SIGNS
 from dpverify.symbolic.automatic.ways import at_value
-from dpverify.symbolic.certify.certificates import Book, Certificate, begin, certify, sealed
+from dpverify.symbolic.certify.certificates import Book, Certificate, certify, clear_caches, sealed
 from dpverify.symbolic.certify.chains import NoCertificateError
-from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, with_table, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, to_expr, with_table
 from dpverify.symbolic.certify.header import record_header
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError
@@ -55,7 +55,7 @@ def _integers(writer: Writer) -> Iterator[tuple[str, Expr]]:
         starts = [form for form in forms if name not in k.letters_in(form)]
         numbers = [form for form in starts if form.constant() is not None]
         if starts:
-            yield name, written(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
+            yield name, to_expr(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
 
 
 def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
@@ -77,7 +77,7 @@ def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
     later = place.case(">", -gap, lists[1])
     tighten(later, -gap)
     before = letter - UNIT
-    search.expr(later, before - start)
+    search.prove_expr(later, before - start)
     writer.use(later, "induction", name, {name: before})
     hypothesis = k.put(proof.gap, {name: before})
     splits = list(_last_terms(search, later, later.form(proof.gap), name))
@@ -116,13 +116,13 @@ def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits:
             continue
         factor = k.form_of({tuple(f for f in m if f[0] is not atom): c / whole for m, c in held.items()})
         rest -= place.scope.product(factor, split)
-        terms.append(["1", [written(factor), equation]])
-    expr = written(rest)
+        terms.append(["1", [to_expr(factor), equation]])
+    expr = to_expr(rest)
     if relation == "=":
         if not search.vanishes(place, expr):
             return False
-    elif not search.shown(place, expr):
-        return search.shown(place, proof.gap, relation == ">")
+    elif not search.search_expr(place, expr):
+        return search.search_expr(place, proof.gap, relation == ">")
     if rest:
         terms.append(["1", [expr]])
     return place.fact(relation, proof.gap, "combine", [], terms)
@@ -205,7 +205,7 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
     open_goals: list[Expr] = []
     for name, way in WAYS:
         search = Search(effort, SIGNS)
-        begin()
+        clear_caches()
         book = Book(search)
         reason = ""
         try:
@@ -213,7 +213,7 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
             if not writer.setting.points.samples:  # the conditions may contradict each other
                 return AutomaticProof(None, tried=("no point that meets the conditions was found",))
             if way(search, writer, open_goals):
-                writer.ended()
+                writer.finish()
                 if accepts(_data(book, writer)):
                     pruned(writer.data["body"], partial(_is_accepted, book, writer))
                     return AutomaticProof(_data(book, writer), name, tuple(tried))
@@ -245,11 +245,11 @@ def _is_accepted(book: Book, writer: Writer) -> bool:
 
 def directly(search: Search, writer: Writer, _: Any = None) -> bool:
     """Prove a statement from its conditions and the rules."""
-    writer.first_facts()
-    return _reached(search, writer)
+    writer.write_first_facts()
+    return _prove_claim(search, writer)
 
 
-def _reached(search: Search, writer: Writer) -> bool:
+def _prove_claim(search: Search, writer: Writer) -> bool:
     place = writer.place
     proof = writer.proof
     search.whole = place
@@ -257,12 +257,12 @@ def _reached(search: Search, writer: Writer) -> bool:
         prepare(search, place, side)
     if proof.relation == "=":
         return search.vanishes(place, proof.gap)
-    return search.shown(place, proof.gap, proof.relation == ">")
+    return search.search_expr(place, proof.gap, proof.relation == ">")
 
 
 def inductively(search: Search, writer: Writer, _: Any = None) -> bool:
     """Prove a statement by induction."""
-    writer.first_facts()
+    writer.write_first_facts()
     return by_induction(search, writer)
 
 
@@ -276,13 +276,13 @@ def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
         said = {"name": name, **header, "lhs": ["q", "0"], "relation": "<=", "rhs": prefix(goal)}
         lemma = Writer(book, said, writer.derivation)
         if inductively(search, lemma):
-            lemma.ended()
-            book.keep(lemma)
-            writer.first_facts()
+            lemma.finish()
+            book.add_lemma(lemma)
+            writer.write_first_facts()
             for side in (proof.lhs, proof.rhs):
                 prepare(search, writer.place, side)
             writer.use(writer.place, "lemma", name, {})
-            return _reached(search, writer)
+            return _prove_claim(search, writer)
     return False
 
 

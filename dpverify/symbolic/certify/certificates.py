@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, Path, Trace, read
-from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, with_table, written
+from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, to_expr, with_table
 from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import (
@@ -47,10 +47,10 @@ class Certificate:
         return {} if self.trace is None else self.trace.problems
 
 
-def begin() -> None:
+def clear_caches() -> None:
     """Clear the expressions of other certificates and the caches that depend on them."""
     forget_expressions()
-    for function in (has_hole, of_atom, written, signed_monomials):
+    for function in (has_hole, of_atom, to_expr, signed_monomials):
         function.cache_clear()
     MONOMIAL_NUMBERS.clear()
 
@@ -76,7 +76,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
 
     ``goals`` proves the conditions of steps, by default without a search.
     """
-    begin()
+    clear_caches()
     book = Book(goals)
     unnamed = replace(derivation, name="")
     try:
@@ -85,7 +85,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
         left = measured_left(statement)
         content = {key: value for key, value in header.items() if key not in _LABELS} | {"measured": left}
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        return _refused(error)
+        return _no_certificate(error)
     record = _written_before(content, unnamed, header["name"])
     if record is not None:
         # Write the header again for this statement, since equal letters may be in another order.
@@ -98,7 +98,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     try:
         data = _newly_written(book, statement, clean, header, left)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        refusal = _refused(error, book.trace(clean))
+        refusal = _no_certificate(error, book.trace(clean))
         if goals is None and header["name"] not in refusal.reason:
             _refusals.insert(0, (content, unnamed, refusal))
             del _refusals[_MOST_SHARED:]
@@ -111,17 +111,17 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
 
 def certify_chain(derivation: Derivation) -> Certificate:
     """Write what a derivation proves as a lemma, with all lemmas that it cites."""
-    begin()
+    clear_caches()
     book = Book()
     clean = prepared(without_local_names(derivation))
     try:
-        book.keep(book.written(lemma_header(clean, derivation.name), clean))
+        book.add_lemma(book.write(lemma_header(clean, derivation.name), clean))
         return Certificate({"lemmas": book.lemmas}, trace=book.trace(clean))
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        return _refused(error, book.trace(clean))
+        return _no_certificate(error, book.trace(clean))
 
 
-def _refused(error: Exception, trace: Trace | None = None) -> Certificate:
+def _no_certificate(error: Exception, trace: Trace | None = None) -> Certificate:
     return Certificate(None, str(error), trace)
 
 
@@ -143,11 +143,11 @@ def _newly_written(
     if statement.relation in k.ORDERS:
         header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
     if clean.division is None:
-        writer = book.written(header, clean, conditions=sympy_conditions(statement))
+        writer = book.write(header, clean, conditions=sympy_conditions(statement))
     else:
         writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
     if left is not None:
-        writer.has_value(k.read(left))
+        writer.write_signs_of_parts(k.read(left))
     return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
 
 
@@ -183,12 +183,12 @@ class Book:
         try:
             if isinstance(cited, Derivation):
                 clean = prepared(without_local_names(cited))
-                writer = self.written(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
+                writer = self.write(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
             else:
                 writer = self._induction(cited)
         except NoCertificateError as error:
             raise NoCertificateError(f"{title}: {error}") from None
-        self.keep(writer)
+        self.add_lemma(writer)
         self.known.append((cited, writer.data["name"]))
         return str(writer.data["name"])
 
@@ -200,9 +200,7 @@ class Book:
         local = local_part(derivation, header["letters"], symbols_of(derivation), strict=strict)
         return Writer(self, header | local, derivation)
 
-    def written(
-        self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None
-    ) -> Writer:
+    def write(self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None) -> Writer:
         """Write what a derivation proves.
 
         If it needs values of letters, write it as an instance of a lemma for all values.
@@ -217,19 +215,19 @@ class Book:
         local = writer.data["local"]
         remaining_letters = {name: kind for name, kind in local["letters"].items() if name not in values}
         about = [c for c in local["conditions"] if k.letters_in(k.condition(c, ())[2]) <= remaining_letters.keys()]
-        every = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
-        every |= {"letters": header["letters"] | local["letters"]}
-        every |= {"conditions": header["conditions"] + local["conditions"]}
-        part = Writer(self, every, derivation)
+        generalized = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
+        generalized |= {"letters": header["letters"] | local["letters"]}
+        generalized |= {"conditions": header["conditions"] + local["conditions"]}
+        part = Writer(self, generalized, derivation)
         part.run()
-        self.keep(part)
+        self.add_lemma(part)
         granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
         writer = Writer(
             self,
             {**header, "local": {"letters": remaining_letters, "conditions": about}},
             replace(derivation, assumptions=tuple(granted)),
         )
-        writer.run_instance(every["name"], {name: read(value) for name, value in values.items()})
+        writer.run_instance(generalized["name"], {name: read(value) for name, value in values.items()})
         return writer
 
     def _induction(self, cited: Induction) -> Writer:
@@ -254,7 +252,7 @@ class Book:
         lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
         part = self.proof(lemma, derivation, strict=True)
         part.run()
-        self.keep(part)
+        self.add_lemma(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # the points are the derivation's, not the statement's
@@ -263,14 +261,14 @@ class Book:
         shifted = letter - k.rational(division.first)
         ratio = k.row("*", shifted, k.row("^", divisor, k.rational(-1)))
         quotient = k.row("floor", ratio)
-        writer.goals.expr(writer.place, divisor, True)
-        writer.goals.expr(writer.place, ratio - k.rational(division.least_quotient))
+        writer.goals.prove_expr(writer.place, divisor, True)
+        writer.goals.prove_expr(writer.place, ratio - k.rational(division.least_quotient))
         values = {division.quotient: quotient, division.remainder: letter - k.row("*", divisor, quotient)}
         writer.use(writer.place, "lemma", name, values)
-        writer.ended()
+        writer.finish()
         return writer
 
-    def keep(self, writer: Writer) -> None:
+    def add_lemma(self, writer: Writer) -> None:
         """Add a lemma that has been written."""
         self.lemmas.append(writer.data)
         self.checker.lemmas[writer.data["name"]] = writer.proof

@@ -20,10 +20,10 @@ from dpverify.symbolic.certify.prefix import (
     from_compare,
     from_formula,
     from_sympy,
+    instance_data,
     kind_of,
     letter_of,
     premise_data,
-    said_by,
 )
 from dpverify.symbolic.derive.define import ClaimPremise, define, fixed_names, hidden_letters, quantity_formula
 from dpverify.symbolic.derive.integers import Hypothesis
@@ -119,7 +119,7 @@ def definitions_of(statement: Statement) -> list[dict[str, Any]]:
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     """Return what a derivation proves, for all letters except local ones that its ends do not contain."""
-    hidden = unseen_letters(derivation)
+    hidden = internal_letters(derivation)
     granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis) or is_named(p)]
     relations = [_RELATION[p.relation](p.lhs, p.rhs, evaluate=False) for p in granted]
     assumed = [a for a in (*derivation.assumptions, *relations) if not hidden & _names(a)]
@@ -127,7 +127,7 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     symbols = {s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden}
     plain = sorted((s for s in symbols if declared(derivation, s.name) is None), key=str)
     instance = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
-    header = said_by(instance, plain)
+    header = instance_data(instance, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
     return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
 
@@ -190,7 +190,7 @@ def measured_header(premise: ClaimPremise, name: str) -> dict[str, Any]:
     }
 
 
-def unseen_letters(derivation: Derivation) -> set[str]:
+def internal_letters(derivation: Derivation) -> set[str]:
     """Return the local letters that the ends of a derivation do not contain."""
     return set(derivation.local) - _names(derivation.start, derivation.last)
 

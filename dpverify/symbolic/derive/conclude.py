@@ -95,7 +95,7 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
 def order_of(last: Any, statement: Any, letter_conditions: tuple[Any, ...] = ()) -> OrderProof:
     """Prove that a last expression has the order that a statement claims, or raise a NoMonomialsError.
 
-    ``about`` has the conditions on letters that the definition of the measured quantity introduces.
+    ``letter_conditions`` has the conditions on letters that the definition of the measured quantity introduces.
     """
     printed = sympy_sides(statement)[1]
     relations = (*sympy_conditions(statement), *letter_conditions)
