@@ -80,7 +80,7 @@ def check_form(clean: Derivation) -> None:
     _ = clean.relation, letters_of_citations(clean)
     _ = cited_relations(clean)
     if clean.cited_facts:
-        check_cited_facts(clean, Facts().given(clean.assumptions))
+        check_cited_facts(clean, Facts().assume(clean.assumptions))
     for step in steps_of(clean.steps):
         instance_of(clean, step)
 

@@ -52,7 +52,7 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> DerivedPre
     ends = (start, last) if letter is None else (sympy.sympify(letter), last)
     internal_letters = set(derivation.local) - {s.name for side in ends for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not internal_letters & {s.name for s in a.free_symbols}]
-    if without_local_values(replace(derivation, local=tuple(internal_letters)), {}, Facts().given(assumed)):
+    if without_local_values(replace(derivation, local=tuple(internal_letters)), {}, Facts().assume(assumed)):
         assumed = list(derivation.assumptions)
     conditions: list[Condition] = [*map(Holds, assumed), *start_conditions]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
@@ -133,7 +133,7 @@ def local_letter_values(derivation: Derivation, conditions: Iterable[Any] = ()) 
     symbols = sorted({s for a in about for s in a.free_symbols if s.name in local_letters}, key=str)
     same = {s.name: s for a in derivation.assumptions for s in a.free_symbols}
     wider = [c.xreplace({s: same.get(s.name, s) for s in c.free_symbols}) for c in conditions]
-    granted = Facts().given([*(a for a in derivation.assumptions if a not in about), *wider])
+    granted = Facts().assume([*(a for a in derivation.assumptions if a not in about), *wider])
     return {s.name: value for s, value in (satisfying_values(tuple(symbols), about, granted) or {}).items()}
 
 

@@ -27,8 +27,8 @@ from dpverify.symbolic.expressions.translation import compile_expr, sympy_condit
 from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.equality import are_equal
 from dpverify.symbolic.prove.facts import Facts, Occurrence
-from dpverify.symbolic.prove.orders import NoMonomialsError, OrderProof, bounded
-from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
+from dpverify.symbolic.prove.orders import NoMonomialsError, OrderProof, prove_order
+from dpverify.symbolic.prove.signs import is_implied, is_nonnegative, is_positive
 from dpverify.symbolic.rules.base import Condition
 
 _POINTS = 100
@@ -64,19 +64,19 @@ def compare_with(derivation: Derivation, statement: Any) -> Conclusion:
     lhs, printed = sympy_sides(statement)
     if printed is None:
         return Conclusion("undecided", "the statement has no right side.")
-    granted = Facts().given(sympy_conditions(statement))
+    granted = Facts().assume(sympy_conditions(statement))
     letters, conditions = hidden_letters(statement)
-    granted = granted.given(conditions)
+    granted = granted.assume(conditions)
     letters = letters | (meaning.letters if meaning is not None else {})
     symbols = sympy_symbols(statement) | letters
     expressions = (clean.start, clean.last, *clean.assumptions)
     rename = {s: symbols[s.name] for expr in expressions for s in expr.free_symbols if s.name in symbols}
-    stated = granted if meaning is None else granted.given(meaning.conditions)
+    stated = granted if meaning is None else granted.assume(meaning.conditions)
     relations = [relation.xreplace(rename) for relation in cited_relations(clean)]  # they follow from the assumptions
-    granted, divisors, missing = _with_values(statement, granted.given(relations), clean.variables)
+    granted, divisors, missing = _with_values(statement, granted.assume(relations), clean.variables)
     if meaning is not None:
         lhs = meaning.formula
-        granted = granted.given(meaning.conditions)
+        granted = granted.assume(meaning.conditions)
         if meaning.obstacle:
             return Conclusion("undecided", meaning.obstacle, meaning.obstacle)
     if obstacle := _obstacle(clean, statement, rename, lhs, stated if relations else granted, letters):
@@ -99,7 +99,7 @@ def order_of(last: Any, statement: Any, letter_conditions: tuple[Any, ...] = ())
     """
     printed = sympy_sides(statement)[1]
     relations = (*sympy_conditions(statement), *letter_conditions)
-    return bounded(last, printed, relations, statement.relation == "O~", statement.hides)
+    return prove_order(last, printed, relations, statement.relation == "O~", statement.hides)
 
 
 def _order(last: Any, statement: Any, letter_conditions: tuple[Any, ...]) -> Conclusion:
@@ -127,7 +127,7 @@ def _with_values(statement: Any, granted: Facts, variables: Mapping[str, Variabl
         if divisor in divisors or not divisor.free_symbols or not is_nonnegative(divisor, granted):
             return granted, divisors, part
         divisors.append(divisor)
-        granted = granted.given([divisor > 0])
+        granted = granted.assume([divisor > 0])
 
 
 def _obstacle(
@@ -153,7 +153,7 @@ def _obstacle(
     for condition in (assumption.xreplace(rename) for assumption in derivation.assumptions):
         if {s.name for s in condition.free_symbols} & set(derivation.local):
             continue
-        if not implied(condition, granted):
+        if not is_implied(condition, granted):
             return f"the derivation assumes {condition}, which the statement does not grant."
     return _ungranted_sign(rename, granted) or without_local_values(derivation, rename, granted)
 
@@ -206,7 +206,7 @@ def _ungranted_sign(rename: dict[Any, Any], granted: Facts) -> str:
     """Return which assumption on a symbol of the derivation the statement's symbol does not grant, or an empty text."""
     for symbol, theirs in sorted(rename.items(), key=str):
         for condition in symbol_conditions(symbol):
-            if not condition.substituted({symbol.name: theirs}).met(granted, {}):
+            if not condition.substituted({symbol.name: theirs}).is_met(granted, {}):
                 return f"the derivation assumes {condition}, which the statement does not grant."
     return ""
 

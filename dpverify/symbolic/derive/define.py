@@ -29,7 +29,7 @@ from dpverify.symbolic.expressions.translation import (
 )
 from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.facts import Facts, Occurrence
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.signs import is_implied
 from dpverify.symbolic.rules.base import Holds, Instance
 
 
@@ -226,12 +226,12 @@ def quantity_formula(statement: Statement, variables: Mapping[str, Any] | None =
         if r.xreplace(substitution) is not sympy.true
     ]
     letter_conditions = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
-    granted = Facts().given(sympy_conditions(statement))
+    granted = Facts().assume(sympy_conditions(statement))
     obstacle = next(
         (
             f"its definition asks for {r}, which the statement does not grant."
             for r in relations
-            if r not in letter_conditions and not implied(r, granted)
+            if r not in letter_conditions and not is_implied(r, granted)
         ),
         "",
     )
@@ -243,10 +243,10 @@ def quantity_formula(statement: Statement, variables: Mapping[str, Any] | None =
     with sympy.evaluate(False):
         uncancelled = sympy_sides(meaning.statement)[1].xreplace(substitution)
     vectors = {term: evaluated(term) for term in uncancelled.atoms(Norm, Inner)}
-    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(letter_conditions)), variables or {})
+    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.assume(letter_conditions)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
-    formula = unguarded(sympy_sides(meaning.statement)[1].xreplace(substitution), granted.given(letter_conditions))
+    formula = unguarded(sympy_sides(meaning.statement)[1].xreplace(substitution), granted.assume(letter_conditions))
     return QuantityFormula(formula, letters, letter_conditions, obstacle)
 
 
@@ -261,11 +261,11 @@ def unguarded(expr: Any, granted: Facts) -> Any:
             unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}), expr.limits[0]
         )
     expr = expr.func(*(unguarded(arg, granted) for arg in expr.args))
-    if expr.is_Piecewise and implied(expr.args[0][1], granted):
+    if expr.is_Piecewise and is_implied(expr.args[0][1], granted):
         return expr.args[0][0]
     if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):
         _, low, high = total.limits[0]
-        if expr == guarded_sum(total.function, total.limits[0][0], low, high) and implied(high >= low - 1, granted):
+        if expr == guarded_sum(total.function, total.limits[0][0], low, high) and is_implied(high >= low - 1, granted):
             return total
     return expr
 
@@ -332,7 +332,7 @@ def refer(
         free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
-    facts = Facts().given(
+    facts = Facts().assume(
         c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation is not sympy.true
     )
     left = unguarded(premise.lhs, facts) if letter is None else letter

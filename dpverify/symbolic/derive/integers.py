@@ -28,7 +28,7 @@ from dpverify.symbolic.derive.steps import (
 )
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.signs import is_implied
 from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
 
 
@@ -99,10 +99,10 @@ def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
     """Check that the letter is an integer, that the start implies its assumptions, and that no sum binds it."""
     if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in names_of(start):
         raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
-    facts = Facts().given(
+    facts = Facts().assume(
         [unsigned_symbol(letter) >= start] if unsigned_symbol(letter) not in start.free_symbols else []
     )
-    if not all(condition.met(facts, {}) for condition in symbol_conditions(letter)):
+    if not all(condition.is_met(facts, {}) for condition in symbol_conditions(letter)):
         raise DerivationError(f"the assumptions about {letter} are not proved from {start} on.")
     sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
     bound = {limit[0].name for node in sums for limit in node.limits}
@@ -141,10 +141,10 @@ def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesi
     other assumptions.
     """
     letter = hypothesis.letter
-    facts = Facts().given(granted)
+    facts = Facts().assume(granted)
     for derivation in (base, step):
         for assumption in derivation.assumptions:
-            if letter.name in names_of(assumption) and (derivation is base or not implied(assumption, facts)):
+            if letter.name in names_of(assumption) and (derivation is base or not is_implied(assumption, facts)):
                 raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
     check_fixed(
         dict.fromkeys(hypothesis.universal_letters, None),
@@ -203,10 +203,10 @@ def _check_division(statement: Statement, division: Division) -> None:
         raise DerivationError(
             f"{letter} cannot be {division.quotient}*{divisor} + {division.remainder} in {statement.key}."
         )
-    granted = Facts().given(sympy_conditions(statement))
+    granted = Facts().assume(sympy_conditions(statement))
     conditions = (symbols[divisor] >= 1, symbols[letter] >= division.least_quotient * symbols[divisor] + division.first)
     is_integer = symbols[letter].is_integer and symbols[divisor].is_integer
-    if not is_integer or not all(implied(relation, granted) for relation in conditions):
+    if not is_integer or not all(is_implied(relation, granted) for relation in conditions):
         raise DerivationError(f"{statement.key} does not grant {', '.join(map(str, conditions))}, all whole.")
 
 

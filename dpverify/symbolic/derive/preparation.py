@@ -44,7 +44,7 @@ from dpverify.symbolic.expressions.ranges import (
 )
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts, Occurrence, differences, symbols_of
-from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.prove.signs import is_implied, is_nonnegative
 from dpverify.symbolic.rules.base import Holds
 
 
@@ -275,7 +275,7 @@ def _implied(relation: Any, granted: Facts) -> bool:
     """Test whether a relation is proven, with ``b**e <= exp(e*(b - 1))`` for the powers in it."""
     powers = [p for p in relation.atoms(sympy.Pow) if p.base.is_Add and not p.exp.is_number]
     usable = (p for p in powers if is_nonnegative(p.base, granted) and is_nonnegative(p.exp, granted))
-    return implied(relation, granted.given([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
+    return is_implied(relation, granted.assume([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
 
 
 def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
@@ -299,4 +299,6 @@ def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
 def _is_possible_value(letter: Any, value: Any, granted: Facts) -> bool:
     if undefined_part(value, Occurrence(granted), {}) is not None:
         return False
-    return all(condition.substituted({letter.name: value}).met(granted, {}) for condition in symbol_conditions(letter))
+    return all(
+        condition.substituted({letter.name: value}).is_met(granted, {}) for condition in symbol_conditions(letter)
+    )

@@ -18,8 +18,8 @@ from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
 from dpverify.symbolic.expressions.ranges import Points, Range, Variable, shown
 from dpverify.symbolic.expressions.translation import compile_expr
-from dpverify.symbolic.prove.facts import Facts, differences, own_signs, symbols_of
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.facts import Facts, differences, symbol_signs, symbols_of
+from dpverify.symbolic.prove.signs import is_implied
 
 _BITS = (170, 680)
 _PROBES = 4
@@ -45,11 +45,11 @@ class Setting:
         self.seed = seed
         self.implied_relations = implied_relations
         try:
-            self.facts = Facts().given((*assumptions, *implied_relations))
+            self.facts = Facts().assume((*assumptions, *implied_relations))
         except ValueError as error:
             raise DerivationError(str(error)) from None
         tests = self.compiled_tests(assumptions)
-        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in own_signs(s)]
+        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in symbol_signs(s)]
         tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
         self.points = Points(variables, tests, points, f"{seed} {assumptions}")
         self.facts = replace(self.facts, witnesses=tuple(self.points.samples[:_WITNESSES]))
@@ -65,7 +65,7 @@ class Setting:
         names = []
         for letter in letters if self.points.samples else ():
             values = {p[letter.name] for p in self.points.samples} if _is_number(self.variables, letter.name) else ()
-            if len(values) == 1 and not implied(sympy.Eq(letter, _rational(*values)), self.facts):
+            if len(values) == 1 and not is_implied(sympy.Eq(letter, _rational(*values)), self.facts):
                 names.append(letter.name)
         return names
 
@@ -221,7 +221,7 @@ def check_cited_facts(derivation: Derivation, facts: Facts) -> None:
     """Raise a `DerivationError` if the conditions of a cited fact do not follow from the chain's assumptions."""
     for name in derivation.cited_facts:
         for condition in _cited_derivation(derivation, name).instance({}).conditions:
-            if not condition.met(facts, derivation.variables):
+            if not condition.is_met(facts, derivation.variables):
                 raise DerivationError(f"{derivation.name}: {name} is used as a fact, and not proven: {condition}.")
 
 

@@ -285,11 +285,11 @@ class Elaborator:
         for candidate in candidates:
             if self._is_certified(old, new, line.relation, rule.name, candidate):
                 return candidate
-        facts = Facts().given(self.letters.conditions)
+        facts = Facts().assume(self.letters.conditions)
         # The step may follow from a lemma that the proof lists as known, so the rule's conditions decide.
         for candidate in candidates:
             conditions = rule.instance(candidate.where).conditions
-            if all(condition.met(facts, self.letters.variables) for condition in conditions):
+            if all(condition.is_met(facts, self.letters.variables) for condition in conditions):
                 return candidate
         return candidates[0]
 
@@ -308,7 +308,7 @@ class Elaborator:
 
         This finds a rule whose other side is not visible because it was multiplied out.
         """
-        facts = Facts().given(self.letters.conditions)
+        facts = Facts().assume(self.letters.conditions)
         for whole, other in ((old, new), (new, old)):
             for part in dict.fromkeys(sympy.preorder_traversal(whole)):
                 if part.is_Atom or isinstance(part, sympy.Tuple):

@@ -44,7 +44,7 @@ class Same(Condition):
     left: Any
     right: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether sympy proves the equality."""
         return are_equal(self.left, self.right, facts)
 
@@ -62,7 +62,7 @@ class BernsteinOrder(Condition):
     low: Any  # rational ends of the interval in every instance
     high: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether all coefficients are rational and nonnegative. The degree is not raised."""
         return bool(self.coefficients) and all(coefficient >= 0 for coefficient in self.coefficients)
 

@@ -189,7 +189,7 @@ def test_equal_sums_look_equal() -> None:
 
 def test_equality_is_not_guessed() -> None:
     assert not are_equal(sqrt(x**2), x, Facts())
-    assert are_equal(sqrt(x**2), x, Facts().given([x >= 0]))
+    assert are_equal(sqrt(x**2), x, Facts().assume([x >= 0]))
     assert not are_equal(log(x**2), 2 * log(x), Facts())
     assert not are_equal(Sum(y, (i, 1, j)), j * y, Facts())
     assert not are_equal(Sum(y**i, (i, 0, n)), Sum(y**i, (i, 1, n)), Facts())

@@ -158,9 +158,9 @@ def test_a_number_that_may_be_a_fraction_is_refused_where_a_whole_one_is_needed(
     where: dict[str, Any] = {key: sympy.Symbol(key, integer=True) for key in rule.ranges} | dict(rule.functions)
     where |= {"pos": sympy.Function("pos")} if "pos" in where else {}
     asked = [c for c in rule.instance(where).conditions if isinstance(c, IsInteger)]
-    assert all(c.met(Facts(), {}) for c in asked)
+    assert all(c.is_met(Facts(), {}) for c in asked)
     fraction = rule.instance(where | {letter: sympy.Symbol("z", positive=True)})
-    assert not all(c.met(Facts(), {}) for c in fraction.conditions if isinstance(c, IsInteger))
+    assert not all(c.is_met(Facts(), {}) for c in fraction.conditions if isinstance(c, IsInteger))
 
 
 def test_a_rule_has_a_proof_or_a_citation() -> None:
