@@ -159,7 +159,7 @@ def proof_for(book: ProofBook, claim: str, variant: str, reading: Mapping[str, s
     """Return the proof of a claim's statement that fits most choices, or None; the claim's id is without the paper."""
     fitting = [
         proof
-        for proof in book.of(claim)
+        for proof in book.proofs_of(claim)
         if proof.variant == variant
         and all(reading.get(name, choice) == choice for name, choice in proof.reading.items())
     ]

@@ -24,7 +24,7 @@ PAGE = ProofPage.of(PAPER, Places({}), "rules.md")
 
 
 def needs(claim: str) -> list[dict[int, str]]:
-    proofs = PAGE.book.of(claim)
+    proofs = PAGE.book.proofs_of(claim)
     certificates = [certificate_of(CERTIFICATES, "tran2022", proof) for proof in proofs]
     assert None not in certificates
     return [needs_of(data, proof, PAGE.lines) for data, proof in zip(certificates, proofs, strict=True) if data]
@@ -60,7 +60,7 @@ def test_lines_show_the_conditions_of_the_rules_that_they_cite() -> None:
 
 def test_elaboration_finds_the_same_conditions() -> None:
     for claim in ("lemma-12-count", "lemma-12-var", "lemma-7-count-2"):
-        (proof,) = PAGE.book.of(claim)
+        (proof,) = PAGE.book.proofs_of(claim)
         (texts,) = needs(claim)
         statement = PAGE.statement(proof)
         assert statement is not None
