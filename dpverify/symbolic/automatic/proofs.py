@@ -17,9 +17,8 @@ from dpverify.ledger.formula import FormulaError, parse, to_text
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.knowledge import instance
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search, tighten
-from dpverify.symbolic.automatic.ways import WAYS as SIGNS
-from dpverify.symbolic.automatic.ways import at_value
-from dpverify.symbolic.certify.certificates import Book, Certificate, certify, clear_caches, sealed
+from dpverify.symbolic.automatic.ways import SIGN_METHODS, at_value
+from dpverify.symbolic.certify.certificates import Certificate, CertificateBook, certify, clear_caches, sealed
 from dpverify.symbolic.certify.chains import NoCertificateError
 from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, to_expr, with_table
 from dpverify.symbolic.certify.header import record_header
@@ -203,10 +202,10 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
     except (ValueError, NotExpressibleError) as error:  # conditions that contradict each other, or that have no form
         return AutomaticProof(None, tried=(str(error),))
     open_goals: list[Expr] = []
-    for name, way in WAYS:
-        search = Search(effort, SIGNS)
+    for name, way in STRATEGIES:
+        search = Search(effort, SIGN_METHODS)
         clear_caches()
-        book = Book(search)
+        book = CertificateBook(search)
         reason = ""
         try:
             writer = book.proof(header, plain, strict=True)
@@ -235,11 +234,11 @@ def _shortened(goal: str) -> str:
     return goal if len(goal) <= MOST_LETTERS else f"{goal[:MOST_LETTERS]}... ({len(goal)} letters)"
 
 
-def _data(book: Book, writer: Writer) -> dict[str, Any]:
+def _data(book: CertificateBook, writer: Writer) -> dict[str, Any]:
     return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
 
 
-def _is_accepted(book: Book, writer: Writer) -> bool:
+def _is_accepted(book: CertificateBook, writer: Writer) -> bool:
     return accepts(_data(book, writer))
 
 
@@ -286,7 +285,7 @@ def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
     return False
 
 
-WAYS = (("from conditions and rules", directly), ("by induction", inductively), ("by a lemma", by_lemma))
+STRATEGIES = (("from conditions and rules", directly), ("by induction", inductively), ("by a lemma", by_lemma))
 
 
 def prefix(e: Expr) -> Any:
@@ -306,7 +305,7 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
     first = certify(statement, derivation)
     if first.data is not None:
         return first
-    search = Search(effort, SIGNS)
+    search = Search(effort, SIGN_METHODS)
     try:
         second = certify(statement, derivation, search)
     except OutOfEffortError:

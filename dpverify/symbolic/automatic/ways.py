@@ -22,7 +22,7 @@ from dpverify.symbolic.automatic.search import DEPTH, Search, Way, atoms_of
 from dpverify.symbolic.certify.checker import UNIT, Expr, Form, k, power, to_expr, value_of
 from dpverify.symbolic.certify.columns import FactColumn
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.polynomials import bounds, cleared, denominators, factors_of, shared
+from dpverify.symbolic.certify.polynomials import bounds, cleared, common_powers, denominators, factors_of
 
 MOST_LETTERS = 3
 MOST_DEGREE = 10
@@ -167,7 +167,7 @@ def by_exponents(search: Search, place: FactList, form: Form, strict: bool, dept
 
 def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Factor out a common factor, or factor a polynomial."""
-    powers, cofactor = shared(place.scope, form)
+    powers, cofactor = common_powers(place.scope, form)
     if powers and len(form) > 1:
         common = k.monomial(powers)
         for sign in (1, -1):
@@ -277,7 +277,7 @@ def _thresholds(place: FactList, form: Form) -> Iterator[Expr]:
                 yield gap
 
 
-WAYS: tuple[Way, ...] = (
+SIGN_METHODS: tuple[Way, ...] = (
     by_maxima,
     by_one_value,
     by_facts,

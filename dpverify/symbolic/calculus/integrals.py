@@ -104,14 +104,14 @@ class IntegralValue:
                 raise UndecidedError(f"{self.description}: which of its limits is larger.")
             try:
                 if low > high:
-                    return -self._over(env, high, low, level)
-                return self._over(env, low, high, level)
+                    return -self._integral_between(env, high, low, level)
+                return self._integral_between(env, low, high, level)
             except (DomainError, UnsupportedError, UndecidedError) as error:
                 is_final = isinstance(error, UndecidedError) and level == len(BITS) - 1  # more bits do not help
                 kind = UnsupportedError if is_final else type(error)
                 raise kind(f"{self.description}: {str(error).rstrip('.')}.") from None
 
-    def _over(self, env: Env, low: Value, high: Value, level: int) -> arb:
+    def _integral_between(self, env: Env, low: Value, high: Value, level: int) -> arb:
         """Integrate from a smaller to a larger limit."""
         function = integrand(self.node.body, self.node.index, env, self.compiled)
         if low > -OO and high < OO:
@@ -133,13 +133,13 @@ class IntegralValue:
         """Integrate from a point to infinity."""
         near = base + direction
         first, last = (base, near) if direction > 0 else (near, base)
-        return self._finite(env, function, first, last, level) + self._outwards(
+        return self._finite(env, function, first, last, level) + self._integral_to_end(
             env, function, _End(base, direction, is_infinite=True, first=arb(0)), level
         )
 
     def _finite(self, env: Env, function: Integrand, low: arb, high: arb, level: int) -> arb:
         """Integrate between two points: directly if the enclosure is finite, otherwise from the middle outwards."""
-        value = self._direct(function, low, high, level)
+        value = self._enclosure(function, low, high, level)
         if value.is_finite():
             return value
         middle = ((low + high) / 2).mid()
@@ -147,15 +147,15 @@ class IntegralValue:
             raise UndecidedError("its limits are too close to be told apart")
         self._check_inside(env, low, high)
         total = arb(0)
-        left = self._direct(function, low, middle, level)
-        right = self._direct(function, middle, high, level)
+        left = self._enclosure(function, low, middle, level)
+        right = self._enclosure(function, middle, high, level)
         for value, base, direction in ((left, low, 1), (right, high, -1)):
             if value.is_finite():
                 total += value
             else:
                 first = -abs(base - middle).log()
                 end = _End(base, 1 if direction > 0 else -1, is_infinite=False, first=first)
-                total += self._outwards(env, function, end, level)
+                total += self._integral_to_end(env, function, end, level)
         return total
 
     def _check_inside(self, env: Env, low: arb, high: arb) -> None:
@@ -170,7 +170,7 @@ class IntegralValue:
                 reason = f"its formula has no value at {where} ({str(error).rstrip('.')})"
                 raise UnsupportedError(f"{reason}; such a point can only be a limit of the integral") from None
 
-    def _direct(self, function: Integrand, low: arb, high: arb, level: int) -> arb:
+    def _enclosure(self, function: Integrand, low: arb, high: arb, level: int) -> arb:
         """Integrate between two points. The result is not finite if this fails.
 
         Limits that are inexact balls are replaced by their midpoints, and the difference is added.
@@ -213,7 +213,7 @@ class IntegralValue:
                 total += sign * (point - limit) * function(acb(limit), False).real
         return total
 
-    def _outwards(self, env: Env, function: Integrand, end: _End, level: int) -> arb:
+    def _integral_to_end(self, env: Env, function: Integrand, end: _End, level: int) -> arb:
         """Integrate from a point to an end: over the logarithm of y up to a start, with a bound of the tail."""
         start, tail = self._tail(env, end, arb(2) ** -TAIL_BITS)
         total = self._up_to(function, end, start, level)
@@ -234,7 +234,7 @@ class IntegralValue:
 
         bits = 0 if end.is_infinite else int(start.man_exp()[1]) + 1  # next to the end, digits cancel
         with working_precision(int(ctx.prec) + bits):
-            value = self._direct(by_logarithm, end.first, start.log(), level)
+            value = self._enclosure(by_logarithm, end.first, start.log(), level)
         if not value.is_finite():
             raise UnsupportedError("its formula is not known to be defined and bounded inside of the interval")
         return value

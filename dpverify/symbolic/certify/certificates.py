@@ -77,7 +77,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     ``goals`` proves the conditions of steps, by default without a search.
     """
     clear_caches()
-    book = Book(goals)
+    book = CertificateBook(goals)
     unnamed = replace(derivation, name="")
     try:
         clean = prepared(without_local_names(derivation))
@@ -112,7 +112,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
 def certify_chain(derivation: Derivation) -> Certificate:
     """Write what a derivation proves as a lemma, with all lemmas that it cites."""
     clear_caches()
-    book = Book()
+    book = CertificateBook()
     clean = prepared(without_local_names(derivation))
     try:
         book.add_lemma(book.write(lemma_header(clean, derivation.name), clean))
@@ -136,7 +136,7 @@ def _written_before(content: dict[str, Any], derivation: Derivation, name: str) 
 
 
 def _newly_written(
-    book: Book, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
+    book: CertificateBook, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
 ) -> dict[str, Any]:
     if clean.unused:
         book.unused = unused_conditions(statement, clean.unused)
@@ -159,7 +159,7 @@ def sealed(data: dict[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA, **data}
 
 
-class Book:
+class CertificateBook:
     """The lemmas of one certificate."""
 
     def __init__(self, goals: Goals | None = None) -> None:
@@ -167,7 +167,7 @@ class Book:
         self.checker = k.Checker(rules())
         self.lemmas: list[dict[str, Any]] = []
         self.unused: frozenset[Expr] = frozenset()  # conditions of the statement that its proof does not use
-        self.known: list[tuple[Derivation | Induction, str]] = []
+        self.lemma_names: list[tuple[Derivation | Induction, str]] = []
         self.traces: list[tuple[tuple[Link, ...], Trace]] = []  # of each chain, by its links
 
     def trace(self, derivation: Derivation) -> Trace | None:
@@ -176,7 +176,7 @@ class Book:
 
     def lemma(self, cited: Derivation | Induction) -> str:
         """Return the name of the lemma that a cited derivation or induction proves. It is written once."""
-        for candidate, name in self.known:
+        for candidate, name in self.lemma_names:
             if candidate == cited:
                 return name
         title = cited.name if isinstance(cited, Derivation) else cited.step.name
@@ -189,7 +189,7 @@ class Book:
         except NoCertificateError as error:
             raise NoCertificateError(f"{title}: {error}") from None
         self.add_lemma(writer)
-        self.known.append((cited, writer.data["name"]))
+        self.lemma_names.append((cited, writer.data["name"]))
         return str(writer.data["name"])
 
     def proof(self, header: dict[str, Any], derivation: Derivation, strict: bool = False) -> Writer:

@@ -17,7 +17,7 @@ from dpverify.symbolic.certify.comparisons import (
     by_value,
 )
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared, shifted
+from dpverify.symbolic.certify.polynomials import cleared, common_powers, denominators, factors_of, shifted
 from dpverify.symbolic.prove.certificate import solve
 
 _DEPTH = 5
@@ -134,7 +134,7 @@ class Goals:
 
     def _factors(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Prove the sign of a monomial, or of a common factor and its cofactor."""
-        powers, cofactor = shared(place.scope, form)
+        powers, cofactor = common_powers(place.scope, form)
         if not powers and len(form) > 1:
             return False
         coefficient = fmpq(1)

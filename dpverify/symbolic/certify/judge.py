@@ -90,10 +90,10 @@ def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) 
     return _reports(certificate, clean.start, clean.steps, setting, (), "")
 
 
-AFTER = "not examined, since another step is not proved"
+AFTER_FAILURE = "not examined, since another step is not proved"
 NOT_NEEDED = "not examined, since the certificate does not need it"
 NO_CERTIFICATE = "not examined, since the derivation has no certificate"
-NOT_EXAMINED = (AFTER, NOT_NEEDED, NO_CERTIFICATE)
+NOT_EXAMINED = (AFTER_FAILURE, NOT_NEEDED, NO_CERTIFICATE)
 
 
 class LinkReport(NamedTuple):
@@ -130,7 +130,7 @@ def _why_not_proved(certificate: Certificate, path: Path) -> str:
         return certificate.problems[path]
     if trace is None or trace.is_proved(path):
         return ""
-    return AFTER if certificate.data is None else NOT_NEEDED
+    return AFTER_FAILURE if certificate.data is None else NOT_NEEDED
 
 
 def _result(derivation: Derivation, report: LinkReport) -> StepResult:

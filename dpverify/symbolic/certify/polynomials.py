@@ -17,7 +17,7 @@ _MOST_DEGREE = 14
 _MOST_SHIFTED = 4
 
 
-def shared(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
+def common_powers(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
     """Return the powers of atoms that all monomials share, and the form without them."""
     if len(form) == 1:
         return list(min(form)), k.constant(form[min(form)])

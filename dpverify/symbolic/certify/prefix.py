@@ -23,7 +23,7 @@ from dpverify.symbolic.rules.base import (
     IsRandom,
     IsVector,
 )
-from dpverify.symbolic.rules.sequences import Same
+from dpverify.symbolic.rules.sequences import AreEqual
 
 #: Lists of an operator and its arguments; strings are letters.
 Prefix = Any
@@ -268,7 +268,7 @@ def condition_data(condition: Any) -> list[Prefix]:
         ]
     if isinstance(condition, IsInteger):
         return [["integer", from_sympy(condition.expr)]]
-    if isinstance(condition, Same):
+    if isinstance(condition, AreEqual):
         return [["=", from_sympy(condition.left), from_sympy(condition.right)]]
     if isinstance(condition, IsRandom | IsVector):
         what = "random" if isinstance(condition, IsRandom) else "vector"

@@ -25,7 +25,7 @@ from dpverify.symbolic.prove.certificate import solve
 from dpverify.symbolic.rules.base import substitute
 
 if TYPE_CHECKING:
-    from dpverify.symbolic.certify.certificates import Book
+    from dpverify.symbolic.certify.certificates import CertificateBook
 
 
 def write_order_weights(goals: Goals, place: FactList, data: dict[str, Any]) -> str:
@@ -109,7 +109,7 @@ _NO_LETTERS: dict[str, Any] = {"letters": {}, "conditions": []}
 class Writer:
     """Writes one statement or lemma."""
 
-    def __init__(self, book: Book, data: dict[str, Any], derivation: Derivation) -> None:
+    def __init__(self, book: CertificateBook, data: dict[str, Any], derivation: Derivation) -> None:
         self.book = book
         self.derivation = derivation
         self.data: dict[str, Any] = {"local": _NO_LETTERS, **data, "premises": {}, "body": []}

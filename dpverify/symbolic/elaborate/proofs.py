@@ -132,7 +132,7 @@ class _Builder:
         self.statement = statement
         self.book = book
         self.lemmas: dict[str, Derivation] = {}
-        self.open: list[str] = []  # lemmas that are being built
+        self.in_progress: list[str] = []  # lemmas that are being built
 
     def proof(self, proof: Proof) -> Derivation:
         """Return the chain of a proof."""
@@ -191,16 +191,16 @@ class _Builder:
 
     def lemma(self, name: str) -> Derivation:
         """Return the chain of a lemma."""
-        if name in self.open:
-            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.open, name])}")
+        if name in self.in_progress:
+            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.in_progress, name])}")
         if name not in self.lemmas:
             if name not in self.book.lemmas:
                 raise ValueError(f"there is no lemma {name!r}{suggest(name, self.book.lemmas)}")
-            self.open.append(name)
+            self.in_progress.append(name)
             try:
                 self.lemmas[name] = self._lemma(self.book.lemmas[name])
             finally:
-                self.open.pop()
+                self.in_progress.pop()
         return self.lemmas[name]
 
     def _lemma(self, lemma: Lemma) -> Derivation:

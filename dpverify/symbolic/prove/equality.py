@@ -80,7 +80,7 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
     if flat.count_ops() <= _MAX_OPERATIONS and not has_unknown_function(expr):
         plain = _without_log2(flat)
         for transform in (sympy.factor, sympy.radsimp, sympy.simplify):
-            result = within(_SECONDS, partial(transform, plain))
+            result = with_time_limit(_SECONDS, partial(transform, plain))
             if result is not None:
                 yield result
 
@@ -129,7 +129,7 @@ class _TimeIsUp(BaseException):
     """Raised by the alarm; a BaseException so that no handler inside sympy swallows it."""
 
 
-def within(seconds: float, function: Callable[[], T], *, is_cpu_time: bool = False) -> T | None:
+def with_time_limit(seconds: float, function: Callable[[], T], *, is_cpu_time: bool = False) -> T | None:
     """Call a function with a time limit. Return None if the limit is exceeded.
 
     The limit is far above the time of a normal step, so that a slow machine does not change a verdict. With

@@ -2,7 +2,7 @@
 
 from sympy import Integer, Symbol
 
-from dpverify.symbolic.certify.certificates import Book
+from dpverify.symbolic.certify.certificates import CertificateBook
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.derive.unnamed import renamed_letter, without_local_names
@@ -43,7 +43,7 @@ def test_a_name_becomes_what_it_stands_for_with_what_is_assumed_of_its_letters()
 
 
 def test_such_a_name_is_no_obstacle_to_a_certificate() -> None:
-    book = Book()
+    book = CertificateBook()
     book.lemma(means())
     outer = book.lemmas[-1]
     assert [one["name"] for one in outer["premises"].values()] == [GIVEN]

@@ -23,7 +23,7 @@ from dpverify.symbolic.rules.base import (
     IsRandom,
     IsVector,
 )
-from dpverify.symbolic.rules.sequences import BernsteinOrder, Same
+from dpverify.symbolic.rules.sequences import AreEqual, BernsteinOrder
 from tests.for_each import for_each
 
 PROOFS = Path(__file__).parents[4] / "specs" / "proofs"
@@ -98,7 +98,7 @@ def neutral_condition(c: Condition) -> Any:
             return ["forall", c.index.name, neutral(c.lo), neutral(c.hi), neutral_relation(c.relation)]
         case IsInteger():
             return ["integer", neutral(c.expr)]
-        case Same():
+        case AreEqual():
             return ["=", neutral(c.left), neutral(c.right)]
         case IsRandom():
             return ["declared", "random", neutral(c.variable)]
