@@ -10,7 +10,7 @@ from dpverify.api.judge import Budget, verify_run
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import SHOWN, Record
 from dpverify.ledger.results import Counterexample, Result
-from dpverify.ledger.used_conditions import UsedCondition, conditions_of_used_claims, read_conditions, with_implied
+from dpverify.ledger.used_conditions import UsedCondition, conditions_of_used_claims, implication_specs, read_conditions
 
 if TYPE_CHECKING:
     from dpverify.harness.run.engine import ReportRun
@@ -97,7 +97,7 @@ def used_conditions(
     conditions, stated = conditions_of_used_claims(loaded.papers[paper])
     unmet = read_conditions(loaded.directory / paper if first is None else Path(first.file).parent)
     records = {(record.claim, record.uses, record.condition): record.reason for record in unmet}
-    implied = with_implied(loaded, conditions)
+    implied = implication_specs(loaded, conditions)
     results: dict[str, list[Result]] = {}
     if implied.papers:
         run = verify_run(specs=implied, budget=budget, seed=seed, jobs=jobs, progress=progress)

@@ -14,7 +14,7 @@ from dpverify.processes import collect_seldom
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
-    from dpverify.ledger.display import Listed
+    from dpverify.ledger.display import ListedClaim
 
 
 def _claims(_: object) -> Iterator[tuple[str, str]]:
@@ -110,7 +110,7 @@ def list_claims(
         Check the files of records instead, and print all errors and warnings. The exit code is 2 if there is an error.
     """
     from dpverify.ledger import load_specs
-    from dpverify.ledger.display import Listing, listed
+    from dpverify.ledger.display import Listing, list_claims
 
     check_json(json)
     statuses, kinds = chosen(status, kind)
@@ -119,7 +119,7 @@ def list_claims(
     if check and not _checked(specs):
         return BAD_INPUT
     selected = load_specs(specs).select(claims, paper)
-    pins = listed(selected, statements=json is not None)
+    pins = list_claims(selected, statements=json is not None)
     entries = [pin for pin in pins if pin.status in statuses and pin.record.kind in kinds]
     entries = [pin for pin in entries if fallen is None or (pin.verdict and pin.verdict.severity in fallen)]
     if json != STDOUT:
@@ -195,7 +195,7 @@ Row = tuple[str, str, str, str]
 COLUMNS = ("claim", "kind", "verdict", "place in the paper")
 
 
-def _print(entries: Iterable[Listed], claims: Iterable[ClaimSpec]) -> None:
+def _print(entries: Iterable[ListedClaim], claims: Iterable[ClaimSpec]) -> None:
     """Print a table in a terminal, otherwise one line per claim and reading; our notes come last."""
     from rich.console import Console
     from rich.text import Text
@@ -220,7 +220,7 @@ def _print(entries: Iterable[Listed], claims: Iterable[ClaimSpec]) -> None:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]]))
 
 
-def _merge_readings(entries: Iterable[Listed], readings: Mapping[str, int]) -> Iterator[tuple[Listed, Row]]:
+def _merge_readings(entries: Iterable[ListedClaim], readings: Mapping[str, int]) -> Iterator[tuple[ListedClaim, Row]]:
     """Yield the rows of a table. A claim whose readings all have the same verdict has one row."""
     for _, group in groupby(entries, key=lambda entry: (entry.claim, _row(entry)[1:])):
         same = list(group)
@@ -231,7 +231,7 @@ def _merge_readings(entries: Iterable[Listed], readings: Mapping[str, int]) -> I
             yield from ((entry, _row(entry)) for entry in same)
 
 
-def _count_words(entries: Sequence[Listed]) -> str:
+def _count_words(entries: Sequence[ListedClaim]) -> str:
     """Return a text with the numbers of claims and notes; readings are not counted."""
     from dpverify.report.words import claims_and_notes
 
@@ -239,7 +239,7 @@ def _count_words(entries: Sequence[Listed]) -> str:
     return claims_and_notes(kinds.values())
 
 
-def _row(entry: Listed) -> Row:
+def _row(entry: ListedClaim) -> Row:
     from dpverify.report.words import claim_with_reading, status_words
 
     verdict = status_words(entry.status, entry.verdict.severity if entry.verdict else None)

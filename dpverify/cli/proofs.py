@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpverify.ledger.claims import ClaimSpec
     from dpverify.ledger.statements import Statement
     from dpverify.symbolic.derive.steps import Derivation
-    from dpverify.symbolic.elaborate.examination import Examined
+    from dpverify.symbolic.elaborate.examination import Examination
     from dpverify.symbolic.rules import Rule
 
 
@@ -133,7 +133,7 @@ def _prove(statement: Statement, *, suggest: bool) -> bool:
     return examined.certificate is not None
 
 
-def _ending(examined: Examined) -> Iterator[str]:
+def _ending(examined: Examination) -> Iterator[str]:
     from dpverify.symbolic.elaborate.formulas import text_of
 
     if examined.certificate is None:

@@ -115,7 +115,7 @@ def _of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator
 
 def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Certified:
     """Return a verdict with the first certificate that a derivation has, or with the reasons why there is none."""
-    from dpverify.symbolic.derive.define import reworded
+    from dpverify.symbolic.derive.define import expand_definition
     from dpverify.symbolic.elaborate.formulas import ProofError
 
     reasons = []
@@ -123,7 +123,7 @@ def _certified(case: JudgedReading, variant: Variant, jobs: Sequence[Job]) -> Ce
         check = job.find()
         if not isinstance(check, DerivationCheck):
             continue
-        statement = reworded(job.context.statement)
+        statement = expand_definition(job.context.statement)
         try:
             outcome = check.certificate(statement)
         except ProofError as error:

@@ -12,7 +12,7 @@ from dpverify.harness.derivation_check import judge_moved
 from dpverify.ledger.results import CheckResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.certificates import certify_chain
-from dpverify.symbolic.certify.judge import judged
+from dpverify.symbolic.certify.judge import judge_derivation
 from dpverify.symbolic.derive.perturb import perturbations
 from dpverify.symbolic.derive.steps import Derivation
 
@@ -40,7 +40,7 @@ class CitedDerivationCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Check and perturb the derivation. It proves only a premise, so the best status is "not refuted"."""
         chain = self.build(context.statement)
-        checked = judged(chain, certify_chain(chain), context.budget.points, context.seed)
+        checked = judge_derivation(chain, certify_chain(chain), context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
         controls, slack = judge_moved(tried, _refusal, context.seed, limit=context.budget.perturbed)
         missed = missed_controls(controls)

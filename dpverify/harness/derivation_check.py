@@ -62,17 +62,19 @@ class DerivationCheck(Check):
             return recorded
         from dpverify.symbolic.certify.checker import k
         from dpverify.symbolic.certify.conclusion import relation_to_derived
-        from dpverify.symbolic.certify.judge import judged, of_steps
-        from dpverify.symbolic.derive.cited import definitions_used, derivations_under, referred_to
-        from dpverify.symbolic.derive.define import meant_by, reworded
-        from dpverify.symbolic.derive.perturb import spread
+        from dpverify.symbolic.certify.judge import judge_derivation, step_certificate
+        from dpverify.symbolic.derive.cited import all_subderivations, cited_definitions, cited_statements
+        from dpverify.symbolic.derive.define import expand_definition
+        from dpverify.symbolic.derive.perturb import spaced_perturbations
 
         del block
-        statement = reworded(context.statement)
+        statement = expand_definition(context.statement)
         derivation = self.build(statement)
         certificate, checker = _accepted(context, statement, derivation)
         relation = relation_to_derived(statement, derivation, checker)
-        checked = judged(derivation, of_steps(derivation, certificate), context.budget.points, context.seed)
+        checked = judge_derivation(
+            derivation, step_certificate(derivation, certificate), context.budget.points, context.seed
+        )
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing else []
         if certificate.data is None and relation == "undecided" and not failing:
@@ -81,21 +83,21 @@ class DerivationCheck(Check):
         claims = {claim.key for claim in statement.siblings.values()}
         if borne := sorted(claims.intersection(premises)):
             errors.append(f"what is typed by hand bears the id of a claim, to which it must refer: {', '.join(borne)}")
-        meant = meant_by(statement, derivation.variables)
+        meant = quantity_formula(statement, derivation.variables)
         uncovered = "" if meant is None else meant.obstacle
         proven = certificate.data is not None and not errors and not uncovered
         controls = list[ControlResult]()
         slack = list[str]()
         missed = ""
         if certificate.data is not None and proven:
-            moved = spread(derivation, context.budget.perturbed)
+            moved = spaced_perturbations(derivation, context.budget.perturbed)
             controls, slack = judge_moved(moved, partial(_refusal, statement), context.seed, first=1)
             controls = [printed_moved(statement, certificate.data, derivation.start), *controls]
             missed = missed_controls(controls)
             proven = not missed
         meaning = statement.definition(statement.quantity) if statement.quantity else None
         measured = [] if meaning is None else [str(meaning)]
-        cited = [chain.name for _, chain in derivations_under(derivation)]
+        cited = [chain.name for _, chain in all_subderivations(derivation)]
         rests = f"it cites the derivations {'; '.join(cited)}" if cited else ""
         message = _message(checked, relation, certificate)
         status: Status = "proved given" if premises else "proved"
@@ -106,8 +108,8 @@ class DerivationCheck(Check):
             n=sum(step.points for step in checked.steps),
             detects="a step that is false at a point of its domain; a printed side that does not follow",
             given=premises if proven else [],
-            definitions=[*measured, *definitions_used(derivation)] if proven else [],
-            references=referred_to(derivation) if proven else [],
+            definitions=[*measured, *cited_definitions(derivation)] if proven else [],
+            references=cited_statements(derivation) if proven else [],
             derivation=checked,
             relation_to_derived=relation,
             controls=controls,
@@ -157,7 +159,7 @@ def judge_moved(
     controls: list[ControlResult] = []
     slack: list[str] = []
     for perturbation in moved:
-        refused, why = perturbation.judged(refusal, seed)
+        refused, why = perturbation.judge(refusal, seed)
         if refused:
             name = f"constant moved {first + len(controls)}"
             controls.append(

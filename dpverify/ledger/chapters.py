@@ -107,7 +107,7 @@ def chapter_problems(file: ChaptersFile, claims: Mapping[str, ClaimSpec], place:
     """Yield the errors of chapters: at least the first error of each passage."""
     for chapter in file.chapter:
         for number, passage in enumerate(chapter.passage):
-            passage_place = place.of(chapter.title).at(f"passage[{number}]")
+            passage_place = place.in_record(chapter.title).at(f"passage[{number}]")
             try:
                 for condition in passage.conditions():
                     for status in condition.statuses:

@@ -51,15 +51,15 @@ def check_specs(directory: Path | str | None = None) -> list[Finding]:
     problems = Problems(MAX_ERRORS)
     with contextlib.suppress(SpecError):
         specs = read_specs(folder, problems, outside)
-        if not problems.found:
+        if not problems.errors:
             for key, paper in specs.papers.items():
                 records = outside.get(key, folder / key)
                 problems.extend(_trivial(paper, Place(shown_path(records / VERDICTS))))
                 read_units(records, problems)
                 read_conditions(records, problems)
-    if problems.found:
+    if problems.errors:
         remark = f"; {MAX_ERRORS} are shown, there may be more" if len(problems) == MAX_ERRORS else ""
-        texts = [str(problem) for problem in problems.found]
+        texts = [str(problem) for problem in problems.errors]
         return [Finding("error", text) for text in [*texts[:-1], texts[-1] + remark]]
     folders = {key: outside.get(key, folder / key) for key in specs.papers}
     warnings = [warning for key, records in folders.items() for warning in _warnings(specs.papers[key], records)]
@@ -70,7 +70,7 @@ def _trivial(paper: PaperSpec, place: Place) -> Iterator[SpecError]:
     """Yield the errors of verdicts on statements that are true by their form."""
     for claim in paper.claims.values():
         for statement in claim.statements():
-            yield from trivial_problems(claim, statement, place.of(claim.record.id))
+            yield from trivial_problems(claim, statement, place.in_record(claim.record.id))
 
 
 def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
@@ -84,14 +84,14 @@ def _warnings(paper: PaperSpec, folder: Path) -> Iterator[SpecError]:
         if name not in used:
             yield claims_place.at(f"symbols.{name}").error("", "no claim uses this symbol")
     for claim in paper.claims.values():
-        claim_place = claims_place.of(claim.record.id)
+        claim_place = claims_place.in_record(claim.record.id)
         if not claim.record.quote.strip():
             yield claim_place.at("quote").error("", "the claim has no quote to hold beside the paper")
         if pinned and any(claim.verdict(reading) is None for reading in claim.readings()):
-            yield verdicts_place.of(claim.record.id).error("", "a reading of this claim has no verdict")
+            yield verdicts_place.in_record(claim.record.id).error("", "a reading of this claim has no verdict")
         for verdict in claim.verdicts:
             if verdict.status == "untested" and not verdict.reason.strip():
-                yield verdicts_place.of(claim.record.id).at("reason").error("", "an untested claim says why")
+                yield verdicts_place.in_record(claim.record.id).at("reason").error("", "an untested claim says why")
     for path in sorted(folder.iterdir()):
         if path.name not in (*FILES, QUESTIONS, UNITS, CONDITIONS) and path.suffix != ".md":
             yield Place(shown_path(path)).error("", "nothing reads this file")

@@ -20,7 +20,7 @@ from dpverify.ledger.records import Amendment, Claim, Regime, Status, Verdict
 from dpverify.ledger.statements import Statement, Variant
 from dpverify.ledger.vocabulary import Vocabulary
 
-_SILENT: dict[str, object] = {
+_UNHASHED_DEFAULTS: dict[str, object] = {
     "hides": [],
     "witnesses": [],
     "divisors": [],
@@ -89,7 +89,7 @@ class ClaimSpec:
         fields = msgspec.to_builtins(record)
         fields.pop("transcription", None)
         fields.pop("quotes", None)
-        for name, empty in _SILENT.items():
+        for name, empty in _UNHASHED_DEFAULTS.items():
             if fields.get(name, empty) == empty:
                 fields.pop(name, None)
         fields["domains"] = self.vocabulary.domain_texts(_formulas(record))
@@ -136,9 +136,9 @@ class ClaimSpec:
             if verdict is None or verdict.holds is None:
                 raise place.at("holds").error("", "nothing is said of where this reading holds")
             wording = held_wording(self.record, verdict.holds)
-        read = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
+        statement = StatementReader(wording, self.vocabulary, place, Problems()).read(self.record, self.key, chosen)
         return replace(
-            read,
+            statement,
             variant=variant,
             siblings=self.siblings,
             glossary=self.glossary,

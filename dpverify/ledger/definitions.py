@@ -118,7 +118,7 @@ def read_glossary(file: DefinitionsFile, vocabulary: Vocabulary, place: Place, p
     """Read the definitions and facts of a paper, and add their errors to `problems`."""
     problems.extend(_repeated(file, place))
     records: list[Definition | Fact] = [*file.definition, *file.fact]
-    return Glossary(tuple(_read(record, vocabulary, place.of(record.name), problems) for record in records))
+    return Glossary(tuple(_read(record, vocabulary, place.in_record(record.name), problems) for record in records))
 
 
 def _read(record: Definition | Fact, vocabulary: Vocabulary, place: Place, problems: Problems) -> Meaning:
@@ -188,13 +188,13 @@ def _repeated(file: DefinitionsFile, place: Place) -> Iterator[SpecError]:
         differ = any(second.reading.get(name, choice) != choice for name, choice in first.reading.items())
         if same and not is_disjoint and not differ:
             yield (
-                place.of(first.name)
+                place.in_record(first.name)
                 .at("name")
                 .error(shown(first.part or first.name), "two definitions fit equally well")
             )
     for name, count in Counter(fact.name for fact in file.fact).items():
         if count > 1:
-            yield place.of(name).at("name").error(shown(name), "a fact is given once, this one twice")
+            yield place.in_record(name).at("name").error(shown(name), "a fact is given once, this one twice")
 
 
 def unknown_claims(file: DefinitionsFile, claims: Mapping[str, object], place: Place) -> Iterator[SpecError]:
@@ -203,4 +203,4 @@ def unknown_claims(file: DefinitionsFile, claims: Mapping[str, object], place: P
         for i, claim in enumerate(record.claims):
             if claim not in claims:
                 rule = f"the paper has no such claim{suggest(claim, claims)}"
-                yield place.of(record.name).at(f"claims[{i}]").error(shown(claim), rule)
+                yield place.in_record(record.name).at(f"claims[{i}]").error(shown(claim), rule)

@@ -71,7 +71,7 @@ def texts(lines: Iterable[Line], word: Word) -> list[str]:
     return [line.text for line in lines if line.word == word]
 
 
-class Listed(Record, frozen=True, kw_only=True):
+class ListedClaim(Record, frozen=True, kw_only=True):
     """A claim under one choice of its readings: its record, its statement, our verdict."""
 
     claim: str
@@ -87,16 +87,16 @@ class Listing(Record, frozen=True, kw_only=True):
     """The JSON of ``dpverify list``."""
 
     schema: int = 1
-    claims: list[Listed]
+    claims: list[ListedClaim]
 
 
-def listed(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iterator[Listed]:
+def list_claims(claims: Iterable[ClaimSpec], *, statements: bool = True) -> Iterator[ListedClaim]:
     """Yield one entry per claim and choice of its readings. Without ``statements``, no formula is parsed."""
     for claim in claims:
         for reading in claim.readings():
             verdict = claim.verdict(reading)
             corrected = statements and verdict is not None and verdict.amendment is not None
-            yield Listed(
+            yield ListedClaim(
                 claim=claim.key,
                 reading=reading,
                 status=claim.pinned(reading),

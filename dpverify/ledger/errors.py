@@ -96,15 +96,15 @@ class Problems:
 
     def __init__(self, limit: int = 1) -> None:
         self.limit = limit
-        self.found: list[SpecError] = []
+        self.errors: list[SpecError] = []
 
     def __len__(self) -> int:
-        return len(self.found)
+        return len(self.errors)
 
     def append(self, error: SpecError) -> None:
         """Add an error, and raise it if the limit is reached."""
-        self.found.append(error)
-        if len(self.found) >= self.limit:
+        self.errors.append(error)
+        if len(self.errors) >= self.limit:
             raise error
 
     def extend(self, errors: Iterable[SpecError]) -> None:
@@ -125,7 +125,7 @@ class Place:
         """Return the same place, at `field`."""
         return replace(self, field=field)
 
-    def of(self, claim: str) -> Place:
+    def in_record(self, claim: str) -> Place:
         """Return the same file, in `claim`."""
         return replace(self, claim=claim, field="")
 

@@ -59,7 +59,7 @@ _ARRAYS: dict[type[Record], tuple[str, str, type[Record]]] = {
     ProofsFile: ("proof", "of", Proof),
 }
 """Arrays of tables whose entries are named in errors: the array, the field that names an entry, and its record."""
-_AT = re.compile(r"(?P<rule>.*) - at `\$(?P<path>.*)`", re.DOTALL)
+_MESSAGE_PATH = re.compile(r"(?P<rule>.*) - at `\$(?P<path>.*)`", re.DOTALL)
 _FIELD = re.compile(r"Object (?P<what>contains unknown|missing required) field `(?P<name>.*)`", re.DOTALL)
 
 
@@ -125,7 +125,7 @@ def _decode(data: Mapping[str, Any], record: type[R], place: Place, problems: Pr
         for i, entry in enumerate(entries if isinstance(entries, list) else ()):
             name = entry.get(label) if isinstance(entry, dict) else None
             named = name if isinstance(name, str) and name else f"{array}[{i}]"
-            _convert(entry, kind, place.of(named), problems)
+            _convert(entry, kind, place.in_record(named), problems)
     return _convert(data, record, place, problems) if len(problems) == before else None
 
 
@@ -134,13 +134,13 @@ def _convert(data: object, record: type[R], place: Place, problems: Problems) ->
     try:
         return msgspec.convert(data, record, strict=True)
     except msgspec.ValidationError as error:
-        problems.append(_explain(str(error), data, record, place))
+        problems.append(_error_from_message(str(error), data, record, place))
         return None
 
 
-def _explain(message: str, data: object, record: type[Record], place: Place) -> SpecError:
+def _error_from_message(message: str, data: object, record: type[Record], place: Place) -> SpecError:
     """Turn msgspec's message into an error that names field, value and rule."""
-    match = _AT.fullmatch(message)
+    match = _MESSAGE_PATH.fullmatch(message)
     rule, path = (match["rule"], match["path"].removeprefix(".")) if match else (message, "")
     prefix = f"{place.field}.{path}".strip(".")
     if about := _FIELD.fullmatch(rule):

@@ -42,7 +42,7 @@ def outside_papers(folder: Path) -> dict[str, Path]:
     would import the code of only one of them.
     """
     folders: dict[str, Path] = {}
-    for package in (*_installed(), *_of_project(folder)):
+    for package in (*_installed(), *_project_papers(folder)):
         specs = package.resolve() / "specs" / package.name
         if folders.setdefault(package.name, specs) != specs:
             rule = f"two papers have this key: {folders[package.name]} and {specs}; uninstall or rename one"
@@ -62,7 +62,7 @@ def _installed() -> Iterator[Path]:
         yield Path(spec.submodule_search_locations[0])
 
 
-def _of_project(folder: Path) -> Iterator[Path]:
+def _project_papers(folder: Path) -> Iterator[Path]:
     for above in (folder, *folder.parents):
         file = above / PROJECT
         if file.is_file() and (table := _table(file)) is not None:
@@ -189,7 +189,7 @@ def _read_paper(folder: Path, problems: Problems) -> PaperSpec | None:
     """Read one paper; return None if its claims cannot be read."""
     places = [Place(shown_path(folder / name)) for name in FILES]
     contents = [
-        content(folder / name, place) if name == CLAIMS or _is_there(folder / name) else None
+        content(folder / name, place) if name == CLAIMS or _exists(folder / name) else None
         for name, place in zip(FILES, places, strict=True)
     ]
     readable = [data for data in contents if not isinstance(data, SpecError)]
@@ -222,7 +222,7 @@ def _optional(data: bytes | SpecError | None, empty: R, place: Place, problems: 
     return empty if data is None else records_in(data, type(empty), place, problems) or empty
 
 
-def _is_there(path: Path) -> bool:
+def _exists(path: Path) -> bool:
     """Test whether a path exists; a broken link and a path without access permission exist too."""
     try:
         path.lstat()

@@ -48,7 +48,7 @@ class PaperReader:
             by_claim.setdefault(full_id(verdict.claim, self.folder), []).append(verdict)
         specs: dict[str, ClaimSpec] = {}
         for record in claims.claim:
-            place = self.claims_place.of(record.id)
+            place = self.claims_place.in_record(record.id)
             mine = tuple(by_claim.get(full_id(record.id, self.folder), ()))
             near_edges = _edges_of(record.kind, edges)
             spec = ClaimSpec(record, self.folder, vocabulary, mine, place.file, specs, glossary, near_edges, book)
@@ -65,7 +65,7 @@ class PaperReader:
         for key, verdicts_of_claim in by_claim.items():
             if key not in claim_of_key:
                 rule = f"the paper has no such claim{suggest(verdicts_of_claim[0].claim, specs)}"
-                place = self.verdicts_place.of(verdicts_of_claim[0].claim).at("claim")
+                place = self.verdicts_place.in_record(verdicts_of_claim[0].claim).at("claim")
                 self.problems.append(place.error(shown(verdicts_of_claim[0].claim), rule))
         return PaperSpec(claims.paper, vocabulary, specs, strict_pins=verdicts.strict_pins)
 
@@ -92,7 +92,7 @@ class PaperReader:
 
     def check_verdicts(self, spec: ClaimSpec) -> None:
         """Check the readings and amendments of a claim's verdicts."""
-        place = self.verdicts_place.of(spec.record.id)
+        place = self.verdicts_place.in_record(spec.record.id)
         pins = [pinned.status for verdict in spec.verdicts for pinned in (verdict, *verdict.beside)]
         for pin in pins if spec.record.witnesses else ():
             if pin in HOLDS[:-1]:

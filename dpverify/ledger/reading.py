@@ -17,7 +17,7 @@ from dpverify.ledger.vocabulary import Vocabulary
 
 @dataclass(frozen=True)
 class Wording:
-    """The text of a statement. `own` names the fields that an amendment replaces; it is empty for a printed text."""
+    """The text of a statement. `amended_fields` is empty for a printed text."""
 
     quantity: str | None
     lhs: str | None
@@ -27,15 +27,15 @@ class Wording:
     requires: list[str]
     assumes: list[str]
     let: list[Let]
-    own: frozenset[str] = frozenset()
+    amended_fields: frozenset[str] = frozenset()  # the fields that an amendment replaces
     printed: str = "printed"  # the field with the formula, if the statement is not an amendment
 
     def field(self, name: str) -> str:
         """Return a field's name as its author wrote it: ``printed``, ``amendment.requires[0]``."""
         stem = name.partition("[")[0]
-        if not self.own:
+        if not self.amended_fields:
             return {"formula": self.printed, "words": "statement"}.get(name, name)
-        return f"amendment.{'statement' if name == 'words' else name}" if stem in self.own else name
+        return f"amendment.{'statement' if name == 'words' else name}" if stem in self.amended_fields else name
 
 
 def printed_wording(claim: Claim) -> Wording:
@@ -71,7 +71,7 @@ def amended_wording(claim: Claim, amendment: Amendment) -> Wording:
         requires=claim.requires if amendment.requires is None else amendment.requires,
         assumes=claim.assumes if amendment.assumes is None else amendment.assumes,
         let=claim.let if amendment.let is None else amendment.let,
-        own=changed | sides,
+        amended_fields=changed | sides,
     )
 
 
@@ -143,7 +143,7 @@ class StatementReader:
         names = vocabulary.with_domains(names | hides)
         return Statement(
             key=key,
-            variant="amended" if wording.own else "printed",
+            variant="amended" if wording.amended_fields else "printed",
             kind=claim.kind if claim else "identity",
             reading=reading,
             quantity=wording.quantity,
@@ -191,7 +191,7 @@ class StatementReader:
         values: dict[str, Formula] = {}
         for i, let in enumerate(self.wording.let):
             value = self.part(f"let[{i}].value", self.vocabulary.formula, let.value)
-            if rule := self.refusal(let.symbol, values):
+            if rule := self.broken_rule(let.symbol, values):
                 place = self.place.at(self.wording.field(f"let[{i}].symbol"))
                 self.problems.append(place.error(shown(let.symbol), rule))
             elif value is not None:
@@ -203,7 +203,7 @@ class StatementReader:
             return ()
         return tuple((name, values[name]) for name in TopologicalSorter(graph).static_order())
 
-    def refusal(self, symbol: str, solved: Mapping[str, Formula]) -> str:
+    def broken_rule(self, symbol: str, solved: Mapping[str, Formula]) -> str:
         """Return the rule that the symbol of a definition breaks, or an empty text."""
         if symbol not in self.vocabulary.symbols:
             return f"unknown symbol{suggest(symbol, self.vocabulary.symbols)}"

@@ -36,9 +36,9 @@ class Reference(Record, frozen=True, kw_only=True):
     variant: Variant = "printed"
 
     def __str__(self) -> str:
-        return self.said()
+        return self.text()
 
-    def said(self, *status: str) -> str:
+    def text(self, *status: str) -> str:
         """Return a unique text for the statement, with its status if one is given."""
         chosen = (f"{name}={choice}" for name, choice in self.reading.items())
         return f"{self.claim} ({', '.join([*chosen, self.variant, *status])})"

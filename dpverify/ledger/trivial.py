@@ -65,17 +65,17 @@ def restated_conditions(statement: Statement, printed: Statement) -> tuple[Compa
         if condition not in printed.requires
     }
     positive = _positive_letters(statement)
-    conditions_found: list[Compare] = []
+    equivalent_conditions: list[Compare] = []
     for part in _conjunction(Compare((claimed,), (left, right))):
-        same = [
+        equivalent = [
             text
-            for text, read in conditions.items()
-            if is_same_inequality(part, read, positive, up_to_constants=is_order)
+            for text, expanded in conditions.items()
+            if is_same_inequality(part, expanded, positive, up_to_constants=is_order)
         ]
-        if not same:
+        if not equivalent:
             return ()
-        conditions_found.append(same[0])
-    return tuple(dict.fromkeys(conditions_found))
+        equivalent_conditions.append(equivalent[0])
+    return tuple(dict.fromkeys(equivalent_conditions))
 
 
 def trivial_problems(claim: ClaimSpec, statement: Statement, place: Place) -> Iterator[SpecError]:

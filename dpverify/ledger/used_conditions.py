@@ -15,7 +15,7 @@ from dpverify.ledger.formula import Compare, free_names, to_text
 from dpverify.ledger.records import Claim, Let, Record, Relation
 from dpverify.ledger.specs import PaperSpec, Specs
 
-OURS = ("note", "tool")  # kinds of records that are not claims of a paper
+OWN_KINDS = ("note", "tool")  # kinds of records that are not claims of a paper
 CONDITIONS = "conditions.toml"
 RELATIONS: dict[str, Relation] = {"<=": "<=", ">=": ">=", "<": "<", ">": ">", "==": "="}
 
@@ -56,9 +56,9 @@ def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], in
     conditions: list[UsedCondition] = []
     stated = 0
     for claim in paper.claims.values():
-        stated_links = {link for condition in claim.statement().requires for link in _links(condition)}
+        stated_links = {link for condition in claim.statement().requires for link in _comparisons(condition)}
         for used in _used_claims(claim, paper):
-            links = [link for condition in used.statement().requires for link in _links(condition)]
+            links = [link for condition in used.statement().requires for link in _comparisons(condition)]
             stated += sum(link in stated_links for link in links)
             for link in links:
                 if link not in stated_links:
@@ -66,7 +66,7 @@ def conditions_of_used_claims(paper: PaperSpec) -> tuple[list[UsedCondition], in
     return conditions, stated
 
 
-def with_implied(specs: Specs, conditions: Sequence[UsedCondition]) -> Specs:
+def implication_specs(specs: Specs, conditions: Sequence[UsedCondition]) -> Specs:
     """Return specs whose claims state that these conditions follow."""
     papers: dict[str, PaperSpec] = {}
     for condition in conditions:
@@ -94,15 +94,15 @@ def read_conditions(folder: Path, problems: Problems | None = None) -> list[Unme
 
 def _used_claims(claim: ClaimSpec, paper: PaperSpec) -> Iterator[ClaimSpec]:
     """Yield the claims of the same paper that a claim uses, without our notes and tools."""
-    if claim.record.kind in OURS:
+    if claim.record.kind in OWN_KINDS:
         return
     for name in claim.uses:
         used = paper.claims.get(name.removeprefix(f"{claim.paper}:"))
-        if used is not None and used.record.kind not in OURS:
+        if used is not None and used.record.kind not in OWN_KINDS:
             yield used
 
 
-def _links(condition: Compare) -> Iterator[Compare]:
+def _comparisons(condition: Compare) -> Iterator[Compare]:
     """Yield the single comparisons of a chain."""
     pairs = zip(condition.operands, condition.operands[1:], strict=False)
     return (Compare((comparison,), sides) for comparison, sides in zip(condition.ops, pairs, strict=True))
@@ -115,8 +115,8 @@ def _used_condition(claim: ClaimSpec, used: ClaimSpec, link: Compare, number: in
     letters = sorted(free_names(link) - statement.domains.keys())
     for letter in letters:  # the list grows during the loop by the letters of definitions
         if letter in definitions:
-            more = free_names(definitions[letter]) - statement.domains.keys() - {*letters}
-            letters += sorted(more)
+            inner_letters = free_names(definitions[letter]) - statement.domains.keys() - {*letters}
+            letters += sorted(inner_letters)
     missing = tuple(letter for letter in letters if letter not in definitions)
     if missing:
         return UsedCondition(claim, used, to_text(link), None, missing)

@@ -197,7 +197,7 @@ def _proof_page(paper: PaperSpec | None, judged: Collection[str]) -> ProofPage |
 
 def _proofs(claim: str, page: ProofPage | None, certificates: Path | None) -> Iterator[str]:
     """Yield the proofs of a claim, with the side conditions of each line."""
-    proofs = () if page is None else page.book.of(claim.partition(":")[2])
+    proofs = () if page is None else page.book.proofs_of(claim.partition(":")[2])
     if page is None or not proofs:
         return
     yield f"## {'Proof' if len(proofs) == 1 else 'Proofs'}"

@@ -117,14 +117,14 @@ class _Needs:
 
     def _use(self, reason: Reason) -> tuple[str, str]:
         """Return the source and the name under which a certificate lists the reason of a line."""
-        if reason.cited == "claim":
+        if reason.kind == "claim":
             return "premise", f"{reason.variant} claim {reason.name}"
         return ("lemma" if reason.name in self.lines.book.lemmas else "rule"), reason.name
 
     def of_text(self, reason: Reason) -> str:
         """Return the side conditions of a line whose text specifies every letter of the rule's conditions."""
         rule = rules().get(reason.name)
-        if reason.cited or rule is None or reason.name in self.lines.book.lemmas:
+        if reason.kind or rule is None or reason.name in self.lines.book.lemmas:
             return ""
         values = {argument.name: argument.value for argument in reason.arguments if not argument.index}
         conditions = [condition for condition in rule["conditions"] if condition[0] in _COMPARISONS]

@@ -301,7 +301,7 @@ def settle(results: ResultsByName, pinned: Callable[[Reference], Status]) -> dic
 def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> CheckResult:
     """Return the check without the premises that are proved, and with the status of each other premise."""
     words = {str(ref): status_of(ref) for ref in check.references}
-    premise_texts = {str(ref): ref.said(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
+    premise_texts = {str(ref): ref.text(words[str(ref)]) for ref in check.references if words[str(ref)] != "proved"}
     open_premises = [
         premise_texts.get(premise, premise)
         for premise in check.given

@@ -62,15 +62,15 @@ def _implied(text: str, parts: Sequence[Inequality], statement: Statement) -> bo
         return False
     from dpverify.symbolic.expressions.translation import sympy_conditions  # sympy is slow to import
     from dpverify.symbolic.prove.facts import Facts
-    from dpverify.symbolic.prove.signs import implied
+    from dpverify.symbolic.prove.signs import is_implied
 
     granted = sympy_conditions(statement)
     try:
         relations = sympy_conditions(replace(statement, requires=(parse_relation(text),)))
     except ValueError:  # it contradicts a domain
         return False
-    facts = Facts().given(granted)
-    return all(relation in granted or implied(relation, facts) for relation in relations)
+    facts = Facts().assume(granted)
+    return all(relation in granted or is_implied(relation, facts) for relation in relations)
 
 
 PointLike = Mapping[str, int | Fraction | str]

@@ -12,10 +12,10 @@ from typing import Any
 from dpverify.ledger.formula.tree import Bin, Call, Compare, Comparison, Formula, Inf, Integral, Name, Neg, Num, Sum
 
 INDICES = "ijkl"  # letters for indices that dpverify introduced, from the outermost sum inwards
-_MADE_UP = re.compile(r"idx\d*|~\d+")
+_GENERATED_INDEX = re.compile(r"idx\d*|~\d+")
 _RELATIONS: dict[str, Comparison] = {"<=": "<=", "<": "<", ">=": ">=", ">": ">", "=": "=="}
-_TURNED: dict[Comparison, Comparison] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "=="}
-_RENAMED = {"inner": "dot"}
+_FLIPPED: dict[Comparison, Comparison] = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "==": "=="}
+_FUNCTION_NAMES = {"inner": "dot"}
 _CONSTANTS: dict[str, Formula] = {"oo": Inf(), "-oo": Neg(Inf()), "pi": Call("pi", ())}
 _RANGES = {"sum": Sum, "integral": Integral}
 
@@ -49,7 +49,7 @@ class PrefixReader:
         if isinstance(data, int):
             return self.formula(self.table[data])
         if isinstance(data, str):
-            return self.values.get(data) or _CONSTANTS.get(data) or Name(_shown_index(data))
+            return self.values.get(data) or _CONSTANTS.get(data) or Name(_index_letter(data))
         head, *args = data
         if head == "q":
             value = Fraction(args[0])
@@ -74,16 +74,16 @@ class PrefixReader:
             case "^":
                 return _power(*values)
             case _:
-                return Call(_RENAMED.get(head, head), tuple(values))
+                return Call(_FUNCTION_NAMES.get(head, head), tuple(values))
 
     def _range(self, head: str, index: str, lo: Any, hi: Any, body: Any) -> Formula:
         """Return a sum or an integral; an index that dpverify introduced is replaced by a letter."""
-        name = INDICES[self.depth % len(INDICES)] if _MADE_UP.fullmatch(index) else index
+        name = INDICES[self.depth % len(INDICES)] if _GENERATED_INDEX.fullmatch(index) else index
         inside = replace(self, values={**self.values, index: Name(name)}, depth=self.depth + 1)
         return _RANGES[head](inside.formula(body), name, self.formula(lo), self.formula(hi))
 
 
-def _shown_index(name: str) -> str:
+def _index_letter(name: str) -> str:
     """Return the letter of an index such as ``%0``; other names are returned unchanged."""
     return INDICES[int(name[1:]) % len(INDICES)] if name.startswith("%") else name
 
@@ -110,20 +110,20 @@ def _product(values: Sequence[Formula]) -> Formula:
     one = Num(Fraction(1))
     factors = [value.arg if isinstance(value, Neg) else value for value in values]
     is_negative = sum(isinstance(value, Neg) for value in values) % 2 == 1
-    above: list[Formula] = []
-    below: list[Formula] = []
+    numerators: list[Formula] = []
+    denominators: list[Formula] = []
     for factor in factors:
         if isinstance(factor, Bin) and factor.op == "/":
-            above.append(factor.left)
-            below.append(factor.right)
+            numerators.append(factor.left)
+            denominators.append(factor.right)
         else:
-            above.append(factor)
-    for factor in [factor for factor in below if factor in above]:
-        above.remove(factor)
-        below.remove(factor)
-    product = _times([factor for factor in above if factor != one] or [one])
-    if below:
-        product = Bin("/", product, _times(below))
+            numerators.append(factor)
+    for factor in [factor for factor in denominators if factor in numerators]:
+        numerators.remove(factor)
+        denominators.remove(factor)
+    product = _times([factor for factor in numerators if factor != one] or [one])
+    if denominators:
+        product = Bin("/", product, _times(denominators))
     return Neg(product) if is_negative else product
 
 
@@ -144,4 +144,4 @@ def comparison_of(relation: str, gap: Any) -> Compare:
     smaller = reduce(_sum, subtracted)
     if isinstance(smaller, Num) and not isinstance(larger, Num):
         return Compare((sign,), (larger, smaller))
-    return Compare((_TURNED[sign],), (smaller, larger))
+    return Compare((_FLIPPED[sign],), (smaller, larger))

@@ -72,10 +72,10 @@ def _write(node: Node) -> tuple[str, int]:
             return to_text(operands[0]) + "".join(f" {op} {to_text(operand)}" for op, operand in pairs), 0
 
 
-def _operand(node: Node, least: int) -> str:
+def _operand(node: Node, min_level: int) -> str:
     """Write an operand, in brackets if its precedence is below `least`."""
     text, level = _write(node)
-    return text if level >= least else f"({text})"
+    return text if level >= min_level else f"({text})"
 
 
 def _number_text(value: Fraction) -> tuple[str, int]:
@@ -177,10 +177,10 @@ class _Setter:
         """Typeset a node on its own."""
         return self.piece(node, last=True)[0]
 
-    def operand(self, node: Formula, least: int, *, last: bool = True) -> str:
+    def operand(self, node: Formula, min_level: int, *, last: bool = True) -> str:
         """Typeset an operand, in brackets if its precedence is below `least`."""
         text, level = self.piece(node, last=last)
-        return text if level >= least else self.fenced(node)
+        return text if level >= min_level else self.fenced(node)
 
     def fenced(self, node: Formula) -> str:
         """Typeset a node in brackets."""

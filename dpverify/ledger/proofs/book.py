@@ -98,13 +98,13 @@ class ProofBook:
         ]
         return max(fitting, key=lambda proof: len(proof.reading), default=None)
 
-    def of(self, claim: str) -> tuple[Proof, ...]:
+    def proofs_of(self, claim: str) -> tuple[Proof, ...]:
         """Return the proofs of a claim, given its id without the paper."""
         return tuple(proof for proof in self.proofs if proof.of == claim)
 
     def digest(self, claim: str) -> str:
         """Return the proofs of a claim and everything that they cite in the file, as text; empty without a proof."""
-        proofs = [msgspec.to_builtins(proof) for proof in self.of(claim)]
+        proofs = [msgspec.to_builtins(proof) for proof in self.proofs_of(claim)]
         if not proofs:
             return ""
         abbreviations = {f"let.{head.partition('(')[0]}": [head, value] for head, value in self.let.items()}
@@ -133,7 +133,7 @@ def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Plac
     ids: set[str] = set()
     records: list[GivenPremise | Lemma] = [*file.given, *file.lemma]
     for record in records:
-        entry = place.of(record.id)
+        entry = place.in_record(record.id)
         if not _ID.fullmatch(record.id):
             yield entry.at("id").error(shown(record.id), "an id is words in small letters with hyphens")
         if record.id in ids:
@@ -147,7 +147,7 @@ def book_problems(file: ProofsFile, claims: Mapping[str, ClaimSpec], place: Plac
             yield from _problems_of_conditions(record.requires, entry)
             yield from _problems_of_given(record, entry)
     for position, proof in enumerate(file.proof):
-        entry = place.of(proof.of)
+        entry = place.in_record(proof.of)
         yield from _problems_of_proof(proof, file.proof[:position], claims, entry)
         yield from _problems_of_letters(proof, file.let, entry)
 

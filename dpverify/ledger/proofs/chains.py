@@ -20,20 +20,20 @@ INDUCTION = "induction"  # the reason of a line that an induction proves
 HYPOTHESIS = "hypothesis"  # the name under which the step of an induction cites the induction hypothesis
 HERE = "here"  # the letter that marks the subexpression to which a rule is applied
 
-Cited = Literal["", "claim", "definition", "fact", "given"]
+CitedKind = Literal["", "claim", "definition", "fact", "given"]
 
 _RELATION = re.compile(r"\s*(<=|>=|=)\s(.*)", re.DOTALL)
 _CASE = re.compile(r"\s*case\s+(.*)", re.DOTALL)
 _PARTS = ("base", "step", "end")  # lines that begin or end a part of the chain
 _REASON = re.compile(
-    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<cited>claim|definition|fact|given)\s+)?"
+    r"(?:(?:(?P<variant>printed|amended|held)\s+)?(?P<kind>claim|definition|fact|given)\s+)?"
     r"(?P<name>[A-Za-z][\w.:-]*)\s*(?:\((?P<arguments>.*)\))?(?:\s*under\s+(?P<reading>\w+\s*=\s*[\w-]+))?",
     re.DOTALL,
 )
 _ARGUMENT = re.compile(
     r"\s*(?P<name>[A-Za-z]\w*)\s*(?:\(\s*(?P<index>[A-Za-z]\w*)\s*\))?\s*=(?!=)(?P<value>.*)", re.DOTALL
 )
-_WRITTEN = "a reason is a name, with what its letters become in brackets: by sum-at-most(f(i) = 2**i, c = 4)"
+_REASON_FORMAT = "a reason is a name, with what its letters become in brackets: by sum-at-most(f(i) = 2**i, c = 4)"
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Reason:
     """The reason of a line: a rule or lemma by its name, or a recorded claim, definition, fact or premise."""
 
     name: str
-    cited: Cited = ""
+    kind: CitedKind = ""
     variant: Variant = "printed"
     arguments: tuple[Argument, ...] = ()
     reading: tuple[tuple[str, str], ...] = ()  # choices of the cited claim that differ from the citing statement's
@@ -95,7 +95,7 @@ def formulas_of(lines: tuple[ChainLine, ...]) -> Iterator[Formula]:
 
 def parse_chain(text: str) -> Chain:
     """Parse a chain; raises a `FormulaError` that names the line."""
-    todo = list(_joined(text))[::-1]
+    todo = list(_logical_lines(text))[::-1]
     if not todo:
         raise FormulaError(text, "a chain begins with an expression")
     if len(todo) > MOST_LINES:
@@ -108,27 +108,27 @@ def parse_chain(text: str) -> Chain:
     return Chain(start, lines)
 
 
-def _joined(text: str) -> Iterator[Text]:
+def _logical_lines(text: str) -> Iterator[Text]:
     """Yield lines without comments, joining continuation lines.
 
     A line that does not begin with a relation, ``case`` or the name of a part continues the line before it.
     """
-    held: Text | None = None
+    pending: Text | None = None
     number = 0
     for raw in text.splitlines():
         body, _, comment = raw.partition("#")
         if not body.strip():
             continue
-        is_new = held is None or _RELATION.fullmatch(body) or _CASE.fullmatch(body) or body.strip() in _PARTS
-        if held is not None and not is_new:
-            held = (held[0], f"{held[1]} {body.strip()}", f"{held[2]} {comment.strip()}".strip())
+        is_new = pending is None or _RELATION.fullmatch(body) or _CASE.fullmatch(body) or body.strip() in _PARTS
+        if pending is not None and not is_new:
+            pending = (pending[0], f"{pending[1]} {body.strip()}", f"{pending[2]} {comment.strip()}".strip())
             continue
-        if held is not None:
-            yield held
+        if pending is not None:
+            yield pending
         number += 1
-        held = (number, body, comment.strip())
-    if held is not None:
-        yield held
+        pending = (number, body, comment.strip())
+    if pending is not None:
+        yield pending
 
 
 def _lines(todo: list[Text], *, inside: bool) -> Iterator[ChainLine]:
@@ -193,24 +193,24 @@ def read_reason(text: str) -> Reason:
     words, _, place = text.partition(" within ")
     match = _REASON.fullmatch(words.strip())
     if match is None:
-        raise FormulaError(text, _WRITTEN)
+        raise FormulaError(text, _REASON_FORMAT)
     arguments = tuple(map(_argument, _split(match["arguments"] or "")))
     names = [argument.name for argument in arguments]
     if twice := {name for name in names if names.count(name) > 1}:
         raise FormulaError(text, f"a letter becomes one thing, {min(twice)} is given twice")
     where = parse(place.strip()) if place else None
     reading = tuple(re.findall(r"(\w+)\s*=\s*([\w-]+)", match["reading"] or ""))
-    if reading and match["cited"] != "claim":
+    if reading and match["kind"] != "claim":
         raise FormulaError(text, "only a claim is cited under a reading")
     variant = match["variant"] or "printed"
     # the pattern matches only "printed", "amended" and "held" as a variant
-    return Reason(match["name"], match["cited"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
+    return Reason(match["name"], match["kind"] or "", variant, arguments, reading, where)  # type: ignore[arg-type]
 
 
 def _argument(text: str) -> Argument:
     match = _ARGUMENT.fullmatch(text)
     if match is None:
-        raise FormulaError(text.strip(), _WRITTEN)
+        raise FormulaError(text.strip(), _REASON_FORMAT)
     return Argument(match["name"], parse(match["value"].strip()), match["index"] or "")
 
 

@@ -128,10 +128,10 @@ def checked_units(paper: PaperSpec, file: UnitsFile) -> PaperUnits:
     stated = StatedUnits(paper, file)
     results = [*_results(paper, stated)]
     inconsistent = {result.of for result in results if result.status == "inconsistent"}
-    agreeing = [of for of in stated.explanations if of not in inconsistent]
+    consistent = [record for record in stated.explanations if record not in inconsistent]
     stale = [
         *stated.unknown_names(),
-        *(f"expected: the units of {of!r} agree, or there is no such record" for of in agreeing),
+        *(f"expected: the units of {record!r} agree, or there is no such record" for record in consistent),
     ]
     return PaperUnits(paper=paper.info.key, results=results, stale=stale)
 
@@ -209,13 +209,13 @@ def _outcome(reader: RecordReader) -> UnitsResult:
 
 def _merged(of: str, record: str, outcomes: Iterable[UnitsResult], stated: StatedUnits) -> UnitsResult:
     """Merge the results of the readings of a record."""
-    several = [*outcomes]
-    status = min((outcome.status for outcome in several), key=WORST.index)
+    results = [*outcomes]
+    status = min((outcome.status for outcome in results), key=WORST.index)
     return UnitsResult(
         of=of,
         status=status,
-        mismatches=[*dict.fromkeys(text for outcome in several for text in outcome.mismatches)],
-        undetermined=sorted({name for outcome in several for name in outcome.undetermined}),
+        mismatches=[*dict.fromkeys(text for outcome in results for text in outcome.mismatches)],
+        undetermined=sorted({name for outcome in results for name in outcome.undetermined}),
         expected=stated.explanations.get(of, "") if status == "inconsistent" else "",
         normalised=stated.reasons.get(record, ""),
     )

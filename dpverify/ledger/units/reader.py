@@ -16,10 +16,10 @@ from dpverify.ledger.records import ORDERS, Symbol
 from dpverify.ledger.specs import PaperSpec
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.units.records import UnitsFile
-from dpverify.ledger.units.terms import PLAIN, Equations, Scaling, Terms, number_of, unknown_unit
+from dpverify.ledger.units.terms import UNITLESS, Equations, Scaling, Terms, number_of, unknown_unit
 from dpverify.ledger.vocabulary import Domain, parse_domain
 
-PLAIN_LETTERS = ("epsilon", "delta")
+UNITLESS_LETTERS = ("epsilon", "delta")
 """Real-valued letters without a unit in any paper, as in the search for practical counterexamples."""
 
 
@@ -32,14 +32,14 @@ class StatedUnits:
         first = next(iter(paper.claims.values()), None)
         self.glossary = Glossary() if first is None else first.glossary
         self.proofs = ProofBook() if first is None else first.proofs
-        self.everywhere: dict[str, Scaling] = {}
-        self.in_claims: dict[tuple[str, str], Scaling] = {}
+        self.default_units: dict[str, Scaling] = {}
+        self.claim_units: dict[tuple[str, str], Scaling] = {}
         for group in file.unit:
             unit = Scaling((Fraction(group.loss), Fraction(group.length)))
             for name in group.names:
-                self.in_claims.update(((claim, name), unit) for claim in group.claims)
+                self.claim_units.update(((claim, name), unit) for claim in group.claims)
                 if not group.claims:
-                    self.everywhere[name] = unit
+                    self.default_units[name] = unit
         self.explanations = {record: entry.why for entry in file.expected for record in entry.of}
         self.normalised: dict[str, list[Scaling]] = {}
         self.reasons: dict[str, str] = {}
@@ -48,9 +48,9 @@ class StatedUnits:
                 self.normalised.setdefault(record, []).append(Scaling((Fraction(entry.loss), Fraction(entry.length))))
                 self.reasons[record] = f"{self.reasons[record]} {entry.why}" if record in self.reasons else entry.why
 
-    def of(self, name: str, claim: str) -> Scaling | None:
+    def unit_of(self, name: str, claim: str) -> Scaling | None:
         """Return the unit that is stated for a name in a claim."""
-        return self.in_claims.get((claim, name)) or self.everywhere.get(name)
+        return self.claim_units.get((claim, name)) or self.default_units.get(name)
 
     def letters(self) -> dict[str, Symbol]:
         """Return the letters that definitions and facts introduce."""
@@ -89,36 +89,36 @@ class RecordReader:
         self.claim = claim or record
         self.domains = domains
         self.symbols = symbols
-        self.met: dict[str, Scaling] = {}
+        self.units: dict[str, Scaling] = {}
         self.equations = Equations(stated.normalised.get(record, ()))
         self.terms = Terms(self.lookup, self.equations)
         self.is_tested = True
 
     def lookup(self, name: str) -> Scaling:
         """Return the unit of a letter or, with brackets after its name, of a function's value."""
-        if name not in self.met:
-            self.met[name] = self.known(name) or unknown_unit(name)
-        return self.met[name]
+        if name not in self.units:
+            self.units[name] = self.known_unit(name) or unknown_unit(name)
+        return self.units[name]
 
-    def known(self, name: str) -> Scaling | None:
+    def known_unit(self, name: str) -> Scaling | None:
         """Return the unit that is stated, or that the record of the letter implies."""
-        unit = self.stated.of(name.removesuffix("()"), self.claim)
+        unit = self.stated.unit_of(name.removesuffix("()"), self.claim)
         domain = self.domains.get(name)
         symbol = self.symbols.get(name)
-        has_role = name in PLAIN_LETTERS or (symbol is not None and symbol.role is not None)
+        has_role = name in UNITLESS_LETTERS or (symbol is not None and symbol.role is not None)
         if unit is None and (has_role or (domain is not None and domain.kind == "integer")):
-            return PLAIN
+            return UNITLESS
         return unit
 
     def undetermined(self) -> list[str]:
         """Return the names whose unit neither the file states nor the equations determine."""
-        return sorted(name for name, unit in self.met.items() if self.equations.reduced(unit).unknown)
+        return sorted(name for name, unit in self.units.items() if self.equations.reduced(unit).unknown)
 
     def normalise(self, conditions: list[tuple[Formula, Formula]]) -> None:
         """Note each letter that a condition sets to a number other than 0: its unit is 1 in this record."""
         for left, right in (*conditions, *((right, left) for left, right in conditions)):
             value = number_of(right)
-            if isinstance(left, Name) and value and (unit := self.known(left.id)) is not None:
+            if isinstance(left, Name) and value and (unit := self.known_unit(left.id)) is not None:
                 self.equations.normalised.append(unit.powers)
 
     def read_domains(self) -> None:
@@ -163,12 +163,12 @@ class ProofReader(RecordReader):
 
     declared: frozenset[str] = frozenset()
 
-    def known(self, name: str) -> Scaling | None:
+    def known_unit(self, name: str) -> Scaling | None:
         """Return the unit that is stated or implied; letters that the proof declares have no stated unit."""
         if name.removesuffix("()") not in self.declared:
-            return super().known(name)
+            return super().known_unit(name)
         domain = self.domains.get(name)
-        return PLAIN if domain is not None and domain.kind == "integer" else None
+        return UNITLESS if domain is not None and domain.kind == "integer" else None
 
     def text(self, text: str) -> Formula:
         """Parse a formula of the proof."""
@@ -207,7 +207,7 @@ def _lines(lines: Iterable[ChainLine]) -> Iterator[ChainLine]:
 def read_proof(statement: Statement, proof: Proof, book: ProofBook, stated: StatedUnits) -> RecordReader:
     """Read a proof of a statement, with the units that the statement determines."""
     chain = parse_chain(proof.chain)
-    reader = _reader(stated, statement.key.partition(":")[2], proof.letters, statement.domains)
+    reader = _proof_reader(stated, statement.key.partition(":")[2], proof.letters, statement.domains)
     reader.read_statement(statement)
     reader.terms.mismatches.clear()  # the result of the statement has these
     reader.abbreviate({**book.let, **proof.let})
@@ -228,7 +228,7 @@ def read_lemma(lemma: Lemma, book: ProofBook, stated: StatedUnits) -> RecordRead
     chain = parse_chain(lemma.chain)
     vocabulary = stated.paper.vocabulary
     nodes = [chain.start, *formulas_of(chain.lines)]
-    reader = _reader(stated, f"lemma {lemma.id}", lemma.letters, vocabulary.domains)
+    reader = _proof_reader(stated, f"lemma {lemma.id}", lemma.letters, vocabulary.domains)
     used = {_name_of(part) for node in nodes for part in walk(node)}
     reader.domains = {name: domain for name, domain in reader.domains.items() if name in used}
     reader.read_domains()
@@ -241,13 +241,15 @@ def read_lemma(lemma: Lemma, book: ProofBook, stated: StatedUnits) -> RecordRead
     return reader
 
 
-def _reader(stated: StatedUnits, record: str, letters: Mapping[str, str], domains: Mapping[str, Domain]) -> ProofReader:
+def _proof_reader(
+    stated: StatedUnits, record: str, letters: Mapping[str, str], domains: Mapping[str, Domain]
+) -> ProofReader:
     """Make a reader that also knows the letters of definitions. The proof's letters hide letters of the same name."""
-    of_definitions: dict[str, Domain] = {}
+    letter_domains: dict[str, Domain] = {}
     for meaning in stated.glossary.meanings:
         if isinstance(meaning.record, Definition):
-            of_definitions |= {name: Domain(meaning.statement.domains[name].kind) for name in meaning.record.letters}
+            letter_domains |= {name: Domain(meaning.statement.domains[name].kind) for name in meaning.record.letters}
     declared = {name: Domain("real") if LAWS.fullmatch(text) else parse_domain(text) for name, text in letters.items()}
-    reader = ProofReader(stated, record, {**of_definitions, **domains, **declared}, stated.paper.vocabulary.symbols)
+    reader = ProofReader(stated, record, {**letter_domains, **domains, **declared}, stated.paper.vocabulary.symbols)
     reader.declared = frozenset(letters)
     return reader

@@ -53,7 +53,7 @@ class Scaling:
     def power(self, exponent: Fraction) -> Scaling:
         """Return the unit of a power."""
         if not exponent:
-            return PLAIN
+            return UNITLESS
         loss, length = self.powers
         return Scaling((loss * exponent, length * exponent), tuple((name, x * exponent) for name, x in self.unknown))
 
@@ -63,7 +63,7 @@ class Scaling:
         return f"({', '.join(parts)})" if parts else "no unit"
 
 
-PLAIN = Scaling()
+UNITLESS = Scaling()
 """The unit of a plain number."""
 
 
@@ -158,7 +158,7 @@ class Mismatch:
 
 
 def _words(unit: Scaling) -> str:
-    return "has no unit" if unit == PLAIN else f"scales with {unit}"
+    return "has no unit" if unit == UNITLESS else f"scales with {unit}"
 
 
 class Terms:
@@ -212,16 +212,16 @@ class Terms:
         """Require that the formulas in an expression have no unit."""
         for node in nodes:
             unit = self.unit(node)
-            if unit is not None and not self.equations.equate(unit, PLAIN):
+            if unit is not None and not self.equations.equate(unit, UNITLESS):
                 reduced = self.equations.reduced(unit)
                 self.mismatches.append(Mismatch(self.where, to_text(node), reduced, to_text(inside), None))
-        return PLAIN
+        return UNITLESS
 
     def unit(self, node: Formula) -> Scaling | None:
         """Return the unit of a formula; None for 0 and infinity, which have every unit."""
         match node:
             case Num(value):
-                return PLAIN if value else None
+                return UNITLESS if value else None
             case Inf():
                 return None
             case Name(name):
@@ -255,7 +255,7 @@ class Terms:
         """Return the unit of a sum over integers, of an integral, or of an extremum."""
         is_real = isinstance(node, Integral | Infimum | Supremum)
         self.integrals += is_real
-        index = unknown_unit(f"{node.index} of integral {self.integrals}") if is_real else PLAIN
+        index = unknown_unit(f"{node.index} of integral {self.integrals}") if is_real else UNITLESS
         if is_real:
             limits = [(limit, self.unit(limit)) for limit in (node.lo, node.hi)]
             self.match([(Name(node.index), index), *limits])
@@ -279,7 +279,7 @@ class Terms:
         match name:
             case "dot" | "scaled":
                 units = [self.unit(arg) for arg in args]
-                return sum((unit for unit in units if unit is not None), PLAIN)
+                return sum((unit for unit in units if unit is not None), UNITLESS)
             case "moment_of" | "absolute_moment_of" | "moment":
                 return self.power(node, args[0], args[1])
             case "product" | "joined":  # the arguments may have different units
@@ -295,7 +295,7 @@ class Terms:
         if name in self.abbreviations:
             return self.named(name, args)
         self.plain(args, node)
-        return PLAIN if name in BUILTINS else self.lookup(f"{name}()")
+        return UNITLESS if name in BUILTINS else self.lookup(f"{name}()")
 
     def named(self, name: str, args: tuple[Formula, ...]) -> Scaling | None:
         """Return the unit of a letter, or of the value of an abbreviation."""

@@ -159,7 +159,7 @@ def proof_for(book: ProofBook, claim: str, variant: str, reading: Mapping[str, s
     """Return the proof of a claim's statement that fits most choices, or None; the claim's id is without the paper."""
     fitting = [
         proof
-        for proof in book.of(claim)
+        for proof in book.proofs_of(claim)
         if proof.variant == variant
         and all(reading.get(name, choice) == choice for name, choice in proof.reading.items())
     ]
@@ -226,7 +226,7 @@ class ProofLines:
         return "; ".join(words)
 
     def _cited(self, reason: Reason) -> str:
-        if not reason.cited and reason.name == INDUCTION:
+        if not reason.kind and reason.name == INDUCTION:
             return self._induction(reason)
         name = self._name(reason)
         values = [self._value(argument) for argument in reason.arguments]
@@ -237,7 +237,7 @@ class ProofLines:
     def _name(self, reason: Reason) -> str:
         """Return the name of the cited rule or statement with a link."""
         name = md.code(reason.name)
-        match reason.cited:
+        match reason.kind:
             case "claim":
                 return self._cited_claim(reason)
             case "definition":

@@ -8,7 +8,7 @@ from flint import fmpq
 
 from dpverify.symbolic.automatic.program import RELATION
 from dpverify.symbolic.automatic.search import DEPTH, Search, atoms_of
-from dpverify.symbolic.certify.checker import Expr, Form, k, power, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, power, to_expr
 from dpverify.symbolic.certify.place import FactList
 
 
@@ -19,7 +19,7 @@ def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, dep
     rest = form
     for m, c in form.items():
         if len(m) == 1 and m[0][0][0] == "log" and m[0][1] is k.ONE and k.letters_in(m[0][0][1]):
-            (high if c > 0 else low).append((written(m[0][0][1]), abs(c)))
+            (high if c > 0 else low).append((to_expr(m[0][0][1]), abs(c)))
             rest -= k.monomial(m, c)
     if strict or not low + high or any(a[0] == "log" and k.letters_in(a[1]) for a in atoms_of(rest)):
         return False
@@ -32,14 +32,14 @@ def by_logarithms(search: Search, place: FactList, form: Form, strict: bool, dep
     if len(low) + len(high) == 1:  # the logarithm of a product with a sum is not expanded
         up, down = (up - down, k.ZERO) if low else (k.ZERO, down - up)
     a, b = (
-        k.row("*", k.row("exp", written(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
+        k.row("*", k.row("exp", to_expr(part)), *(k.row("^", u, k.rational(c * scale)) for u, c in side))
         for part, side in ((down, low), (up, high))
     )
-    if not (search.shown(place, a, True, 1) and search.shown(place, b - a, False, depth - 1)):
+    if not (search.search_expr(place, a, True, 1) and search.search_expr(place, b - a, False, depth - 1)):
         return False
     gap = k.row("log", b) - k.row("log", a)
     place.fact(">=", gap, "instance", "rule", "log-monotone", {"a": a, "b": b})
-    return place.fact(">=", written(form), "combine", [], [[str(1 / scale), [gap]]])
+    return place.fact(">=", to_expr(form), "combine", [], [[str(1 / scale), [gap]]])
 
 
 def by_exponentials(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -50,16 +50,16 @@ def by_exponentials(search: Search, place: FactList, form: Form, strict: bool, d
         return False
     if all(x.constant() is not None and a[0] != "e" for m, _ in plus + minus for a, x in m):
         return False
-    b, a = (written(k.monomial(*side[0])) for side in (plus, minus))
-    if not (search.expr(place, a, True) and search.expr(place, b, True)):
+    b, a = (to_expr(k.monomial(*side[0])) for side in (plus, minus))
+    if not (search.prove_expr(place, a, True) and search.prove_expr(place, b, True)):
         return False
     logs = [k.row("log", side) for side in (a, b)]
-    if not search.shown(place, logs[1] - logs[0], False, depth - 1):
+    if not search.search_expr(place, logs[1] - logs[0], False, depth - 1):
         return False
     where = {"a": logs[0], "b": logs[1]}
     gap = k.row("exp", logs[1]) - k.row("exp", logs[0])
     return place.fact(">=", gap, "instance", "rule", "exp-monotone", where) and bool(
-        place.scope.holds(">=", form) or place.fact(">=", written(form), "combine", [], [["1", [gap]]])
+        place.scope.holds(">=", form) or place.fact(">=", to_expr(form), "combine", [], [["1", [gap]]])
     )
 
 
@@ -76,13 +76,13 @@ def by_square(search: Search, place: FactList, form: Form, strict: bool, depth: 
         if not search.prove(place, a, True):
             continue
         rest = product(a, c).times(4) - product(b, b)
-        if not search.show(place, rest, strict, depth - 1):
+        if not search.search_form(place, rest, strict, depth - 1):
             continue
-        double = k.row("+", k.row("*", k.rational(2), written(a), root), written(b))
+        double = k.row("+", k.row("*", k.rational(2), to_expr(a), root), to_expr(b))
         place.square(double)
-        terms = [["1", [k.row("*", double, double)]], ["1", [written(rest)]]]
-        divisor = written(a.times(4))
-        return place.fact(RELATION[strict], written(form), "combine", [divisor], terms)
+        terms = [["1", [k.row("*", double, double)]], ["1", [to_expr(rest)]]]
+        divisor = to_expr(a.times(4))
+        return place.fact(RELATION[strict], to_expr(form), "combine", [divisor], terms)
     return False
 
 
@@ -115,17 +115,17 @@ def by_roots(search: Search, place: FactList, form: Form, strict: bool, depth: i
             continue
         (outside, beside), root = parts
         product = place.scope.product
-        squares = product(outside, outside) - product(product(beside, beside), place.form(written(k.alone(atom))))
+        squares = product(outside, outside) - product(product(beside, beside), place.form(to_expr(k.alone(atom))))
         for sign in (1, -1):  # sign of the terms without the root
             other = outside.times(sign) - product(beside.times(sign), place.form(root))
             if not search.prove(place, other, True):
                 continue
-            if search.show(place, squares.times(sign), strict, depth - 1):
-                terms = [["1", [written(squares.times(sign))]]]
-                return place.fact(RELATION[strict], written(form), "combine", [written(other)], terms)
+            if search.search_form(place, squares.times(sign), strict, depth - 1):
+                terms = [["1", [to_expr(squares.times(sign))]]]
+                return place.fact(RELATION[strict], to_expr(form), "combine", [to_expr(other)], terms)
         signs = place.scope.sign(outside) | place.scope.sign(-outside)
         if depth >= DEPTH - 1 and outside and not signs & 1 and search.prove(place, beside):
-            return search.split(place, written(outside), form, strict, depth)
+            return search.split(place, to_expr(outside), form, strict, depth)
     return False
 
 

@@ -13,8 +13,8 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.symbolic.automatic.argument import INDEX
-from dpverify.symbolic.certify.checker import HALF, UNIT, ZERO, Expr, Form, k, of_atom, power, written
-from dpverify.symbolic.certify.columns import Known, columns_for, function_columns
+from dpverify.symbolic.certify.checker import HALF, UNIT, ZERO, Expr, Form, k, of_atom, power, to_expr
+from dpverify.symbolic.certify.columns import FactColumn, columns_for, function_columns
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.polynomials import cleared, denominators
@@ -23,7 +23,7 @@ from dpverify.symbolic.certify.rewriting import prepare, unproven
 
 def instance(
     goals: Goals, place: FactList, name: str, where: Mapping[str, Any], times: Expr | None = None
-) -> Iterator[Known]:
+) -> Iterator[FactColumn]:
     """Yield the instance of a rule for some values, if its conditions are proven.
 
     A function is a pair of an index and a body. ``times`` is a nonnegative factor.
@@ -42,15 +42,15 @@ def instance(
             factors = (gap, times)
     except k.Refused:
         return
-    said = "=" if rule.relation == "=" else ">="
+    relation = "=" if rule.relation == "=" else ">="
 
     def emit() -> bool:
-        known = place.scope.holds(said, place.form(gap))
-        return bool(known or place.fact(said, gap, "instance", "rule", name, _written(where)))
+        known = place.scope.holds(relation, place.form(gap))
+        return bool(known or place.fact(relation, gap, "instance", "rule", name, _written(where)))
 
-    yield Known(form, False, factors, emit=[emit])
-    if said == "=":
-        yield Known(-form, False, factors, negated=True, emit=[emit])
+    yield FactColumn(form, False, factors, emit=[emit])
+    if relation == "=":
+        yield FactColumn(-form, False, factors, negated=True, emit=[emit])
 
 
 def _written(where: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _written(where: Mapping[str, Any]) -> dict[str, Any]:
     return {**where, **bodies}
 
 
-def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[Known]:
+def about_sum(goals: Goals, place: FactList, atom: Any) -> Iterator[FactColumn]:
     """Yield facts about a sum or series that starts at 0 and whose summand is one product."""
     series = of_atom(atom)
     _, index, _, hi, body = series
@@ -117,11 +117,11 @@ def _ratio(goals: Goals, place: FactList, series: Expr) -> Expr | None:
     for atom, exponent in min(form):
         if at[1] in k.letters_in(atom):
             return None
-        step = scope.form(k.put(written(exponent), following)) - exponent
-        if at[1] in k.letters_in(step) or scope.form(k.put(written(exponent), {at[1]: ZERO})):
+        step = scope.form(k.put(to_expr(exponent), following)) - exponent
+        if at[1] in k.letters_in(step) or scope.form(k.put(to_expr(exponent), {at[1]: ZERO})):
             return None
         steps.append((atom, step))
-    ratio = written(k.monomial(steps))
+    ratio = to_expr(k.monomial(steps))
     prepare(goals, place, ratio)
     return ratio
 
@@ -131,7 +131,7 @@ MOST_ATOMS = 14  # largest number of functions in a round
 CHORDS = (fmpq(1), fmpq(1, 2), fmpq(2))
 
 
-def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:
+def fact_columns(goals: Goals, place: FactList, form: Form) -> list[FactColumn]:
     """Return facts at a place, and instances of rules about the functions in a form and in these instances."""
     columns = [c for c in columns_for(goals, place, form, 2, "") if c.factors and len(c.factors) < 2]
     columns += [whole for column in columns for whole in _without_fractions(goals, place, column)]
@@ -140,16 +140,16 @@ def known_about(goals: Goals, place: FactList, form: Form) -> list[Known]:
     columns += [*pairs, *(whole for column in pairs for whole in _without_fractions(goals, place, column))]
     todo = [form, *(c.form for c in columns)]
     for number in range(ROUNDS):
-        found = list(_instances(goals, place, todo, seen, sums_only=number > 1))
-        found += [whole for column in found for whole in _without_fractions(goals, place, column)]
-        columns += found
-        todo = [c.form for c in found]
+        instances = list(_instances(goals, place, todo, seen, sums_only=number > 1))
+        instances += [whole for column in instances for whole in _without_fractions(goals, place, column)]
+        columns += instances
+        todo = [c.form for c in instances]
     return list({c.form: c for c in reversed(columns)}.values())[::-1]
 
 
 def _instances(
     goals: Goals, place: FactList, forms: Iterable[Form], seen: set[Any], *, sums_only: bool
-) -> Iterator[Known]:
+) -> Iterator[FactColumn]:
     powers = {p: None for f in forms for m in f for p in m}
     fresh = [p for p in powers if p not in seen and (p[0][0] == "sum" or not sums_only)][:MOST_ATOMS]
     seen.update(fresh)
@@ -159,7 +159,7 @@ def _instances(
         elif exponent.constant() is None:
             yield from _power(goals, place, atom, exponent)
         elif not exponent.whole() or exponent.constant() < 0:
-            yield from _beside_one(goals, place, place.scope.joined(((atom, exponent),)))
+            yield from _comparisons_with_one(goals, place, place.scope.joined(((atom, exponent),)))
     for atom in {atom: None for atom, _ in fresh if atom not in seen}:
         seen.add(atom)
         if atom[0] == "log" and k.letters_in(atom[1]):
@@ -170,7 +170,7 @@ def _instances(
             yield from function_columns(goals, place, atom, 2)
         elif atom[0] == "popcount":
             for name in ("popcount-log2", "popcount-width"):
-                yield from instance(goals, place, name, {"n": written(atom[1])})
+                yield from instance(goals, place, name, {"n": to_expr(atom[1])})
 
 
 def positive(goals: Goals, place: FactList, forms: list[Form]) -> list[Form]:
@@ -179,16 +179,16 @@ def positive(goals: Goals, place: FactList, forms: list[Form]) -> list[Form]:
     return [form.times(sign) for form, sign in zip(forms, signs, strict=True)] if all(signs) else []
 
 
-def _without_fractions(goals: Goals, place: FactList, column: Known) -> Iterator[Known]:
+def _without_fractions(goals: Goals, place: FactList, column: FactColumn) -> Iterator[FactColumn]:
     """Yield a fact times the sums in its denominators."""
     under = positive(goals, place, [d for d in denominators(column.form) if len(d) > 1])
     if not under or len(column.factors) != 1:
         return
     product = cleared(place.scope, column.form, under)
     (gap,) = column.factors
-    around = [written(d) for d in under]
+    around = [to_expr(d) for d in under]
     said = "=" if place.scope.holds("=", column.form) or column.negated else ">="
-    expr = written(product.times(-1) if column.negated else product)
+    expr = to_expr(product.times(-1) if column.negated else product)
     equation = k.row("*", gap, *around) - expr
 
     def emit() -> bool:
@@ -198,11 +198,11 @@ def _without_fractions(goals: Goals, place: FactList, column: Known) -> Iterator
             said, expr, "combine", [], [["1", [gap, *around]], ["-1", [equation]]]
         )
 
-    yield Known(product, False, (expr,), column.negated, [*column.emit, emit])
+    yield FactColumn(product, False, (expr,), column.negated, [*column.emit, emit])
 
 
-def _exponential(goals: Goals, place: FactList, exponent: Form) -> Iterator[Known]:
-    u = written(exponent)
+def _exponential(goals: Goals, place: FactList, exponent: Form) -> Iterator[FactColumn]:
+    u = to_expr(exponent)
     up = k.row("exp", u)
     yield from instance(goals, place, "one-minus-exp", {"x": -u})
     yield from instance(goals, place, "one-minus-exp", {"x": u}, up)
@@ -216,23 +216,23 @@ def _exponential(goals: Goals, place: FactList, exponent: Form) -> Iterator[Know
         yield from _chord(goals, place, -u, -1)
 
 
-def _chord(goals: Goals, place: FactList, u: Expr, way: int) -> Iterator[Known]:
+def _chord(goals: Goals, place: FactList, u: Expr, way: int) -> Iterator[FactColumn]:
     """Yield convexity bounds on a range that ends at a number, if the exponent is known to be below this number."""
     for end in CHORDS:
-        if goals.expr(place, k.rational(end) - u):
+        if goals.prove_expr(place, k.rational(end) - u):
             base = k.row("exp", k.rational(way))
             yield from instance(goals, place, "power-chord", {"x": base, "y": u, "d": k.rational(end)})
 
 
-def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[Known]:
-    a = written(inner)
+def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[FactColumn]:
+    a = to_expr(inner)
     if not goals.prove(place, inner, True):
         return
     value, under = k.row("log", a), k.row("^", a, k.rational(-1))
     divisors = positive(goals, place, denominators(inner)) if len(inner) > 1 else []
     if divisors:
-        logs = [k.row("log", written(d)) for d in divisors]
-        whole = k.row("log", written(cleared(place.scope, inner, divisors)))
+        logs = [k.row("log", to_expr(d)) for d in divisors]
+        whole = k.row("log", to_expr(cleared(place.scope, inner, divisors)))
         difference = k.row("+", value, *logs) - whole
         for sign in (1, -1):
             yield from instance(goals, place, "one-minus-exp", {"x": k.row("*", k.rational(sign), difference)})
@@ -241,16 +241,16 @@ def _logarithm(goals: Goals, place: FactList, inner: Form) -> Iterator[Known]:
     yield from instance(goals, place, "exp-cubic", {"x": value})
     yield from instance(goals, place, "exp-cubic", {"x": -value})
     for x, low, high in ((value, UNIT, a), (-value, a, UNIT)):
-        if goals.expr(place, high - low):
+        if goals.prove_expr(place, high - low):
             for column in instance(goals, place, "log-monotone", {"a": low, "b": high}):
                 yield column
                 column.emit[0]()
             yield from instance(goals, place, "exp-pade", {"x": x})
 
 
-def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator[Known]:
-    b, x = written(k.alone(atom)), written(exponent)
-    if not (goals.prove(place, exponent) and goals.expr(place, b)):
+def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator[FactColumn]:
+    b, x = to_expr(k.alone(atom)), to_expr(exponent)
+    if not (goals.prove(place, exponent) and goals.prove_expr(place, b)):
         return
     less = b - UNIT
     below = list(instance(goals, place, "one-minus-exp", {"x": -less}))
@@ -261,14 +261,14 @@ def _power(goals: Goals, place: FactList, atom: Any, exponent: Form) -> Iterator
     yield from instance(goals, place, "power-chord", {"x": b, "y": x, "d": UNIT})
 
 
-def _beside_one(goals: Goals, place: FactList, root: Form) -> Iterator[Known]:
+def _comparisons_with_one(goals: Goals, place: FactList, root: Form) -> Iterator[FactColumn]:
     """Yield that a root or reciprocal is at most 1, or at least 1."""
     for gap in (k.ONE - root, root - k.ONE):
         if goals.prove(place, gap):
-            yield Known(gap, False, (written(gap),))
+            yield FactColumn(gap, False, (to_expr(gap),))
 
 
-def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[Known]:
+def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[FactColumn]:
     """Yield instances of rules about two functions of the same kind."""
     for (a, x), (b, y) in permutations(powers, 2):
         if a[0] == b[0] == "log" and x is y is k.ONE:
@@ -276,39 +276,39 @@ def _pairs(goals: Goals, place: FactList, powers: list[Any]) -> Iterator[Known]:
         elif a[0] == b[0] == "e":
             yield from _two_exponentials(goals, place, x, y)
         elif a is b and (x.constant() is None or y.constant() is None):
-            below = {"x": written(k.alone(a)), "p": written(x), "q": written(y)}
+            below = {"x": to_expr(k.alone(a)), "p": to_expr(x), "q": to_expr(y)}
             yield from instance(goals, place, "power-increasing", below)
             yield from instance(goals, place, "power-decreasing", below)
         elif a is not b and {x, y} <= {HALF, -HALF} and goals.prove(place, k.alone(b) - k.alone(a)):
-            low, high = written(k.alone(a)), written(k.alone(b))
+            low, high = to_expr(k.alone(a)), to_expr(k.alone(b))
             yield from instance(goals, place, "sqrt-tangent", {"x": low, "y": high - low})
             yield from instance(goals, place, "sqrt-monotone", {"a": low, "b": high})
 
 
-def _two_logarithms(goals: Goals, place: FactList, first: Form, second: Form) -> Iterator[Known]:
+def _two_logarithms(goals: Goals, place: FactList, first: Form, second: Form) -> Iterator[FactColumn]:
     if not (k.letters_in(first) and k.letters_in(second)):
         return
     if goals.prove(place, first, True) and goals.prove(place, second, True):
-        ratio = k.row("*", written(first), k.row("^", written(second), k.rational(-1)))
+        ratio = k.row("*", to_expr(first), k.row("^", to_expr(second), k.rational(-1)))
         yield from instance(goals, place, "log-tangent", {"x": ratio})
-        for column in instance(goals, place, "log-monotone", {"a": written(first), "b": written(second)}):
+        for column in instance(goals, place, "log-monotone", {"a": to_expr(first), "b": to_expr(second)}):
             yield column
             column.emit[0]()
-            difference = k.row("log", written(second)) - k.row("log", written(first))
+            difference = k.row("log", to_expr(second)) - k.row("log", to_expr(first))
             yield from instance(goals, place, "exp-pade", {"x": difference})
 
 
-def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> Iterator[Known]:
+def _two_exponentials(goals: Goals, place: FactList, low: Form, high: Form) -> Iterator[FactColumn]:
     """Yield facts about two exponents if one is below the other or a fraction of it."""
-    u, v = written(low), written(high)
+    u, v = to_expr(low), to_expr(high)
     yield from instance(goals, place, "exp-monotone", {"a": u, "b": v})
     if len(low) == len(high) == 1:
         share = k.row("*", u, k.row("^", v, k.rational(-1)))
-        if goals.expr(place, share) and goals.expr(place, UNIT - share):
+        if goals.prove_expr(place, share) and goals.prove_expr(place, UNIT - share):
             yield from instance(goals, place, "power-chord", {"x": k.row("exp", v), "y": share, "d": UNIT})
 
 
-def square_columns(place: FactList, form: Form) -> Iterator[Known]:
+def square_columns(place: FactList, form: Form) -> Iterator[FactColumn]:
     """Yield squares of differences of roots of two positive terms, if the form subtracts their product."""
     plus = [(m, c) for m, c in form.items() if c > 0]
     for i, (m, c) in enumerate(plus):
@@ -326,10 +326,10 @@ def square_columns(place: FactList, form: Form) -> Iterator[Known]:
                         yield square(place, gap)
 
 
-def square(place: FactList, root: Expr) -> Known:
+def square(place: FactList, root: Expr) -> FactColumn:
     """Return the square of an expression as a fact."""
     product = k.row("*", root, root)
-    return Known(place.form(product), False, (product,), emit=[lambda: place.square(root)])
+    return FactColumn(place.form(product), False, (product,), emit=[lambda: place.square(root)])
 
 
 def _root(m: Any) -> Expr | None:

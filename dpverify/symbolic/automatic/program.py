@@ -9,19 +9,19 @@ import numpy as np
 from scipy import optimize
 from scipy.sparse import csc_matrix
 
-from dpverify.symbolic.certify.checker import Form, k, written
-from dpverify.symbolic.certify.columns import Known, _signs, pruned
+from dpverify.symbolic.certify.checker import Form, k, to_expr
+from dpverify.symbolic.certify.columns import FactColumn, _signs, pruned
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.prove.certificate import solve
 
 MOST_COLUMNS = 2500
 MOST_MULTIPLES = 700
-SMALL = 1200  # a program with at most this number of entries is solved exactly at once
+SMALL_PROGRAM = 1200  # a program with at most this number of entries is solved exactly at once
 MOST_SUMS = 6  # products with sums in facts, to which other facts are extended
 MOST_TERMS = 40  # terms of a column
 SECONDS = 1.5  # time limit of one program
-LEAST = 1e-9  # smallest weight that counts
+SMALLEST_WEIGHT = 1e-9  # smallest weight that counts
 RELATION = (">=", ">")
 
 
@@ -30,7 +30,7 @@ def combined(
     place: FactList,
     form: Form,
     strict: bool,
-    facts: Sequence[Known],
+    facts: Sequence[FactColumn],
     divisors: Sequence[Form] = (),
     *,
     multiples: bool = True,
@@ -42,21 +42,21 @@ def combined(
     target = form
     for divisor in divisors:
         target = place.scope.product(target, place.scope.as_factor(divisor))
-    columns = [*facts, Known(k.ONE, True, ())]
+    columns = [*facts, FactColumn(k.ONE, True, ())]
     columns += _multiples(goals, place, target, facts) if multiples else ()
     monomials = {m: None for f in (target, *(c.form for c in columns)) for m in f}
-    columns += [column for m in monomials for column in place.kept(_signs, place, m)]
+    columns += [column for m in monomials for column in place.cached(_signs, place, m)]
     columns = pruned(columns, target)
     if len(columns) > MOST_COLUMNS or not all(any(m in c.form for c in columns) for m in target):
         return False
-    return written_down(place, form, strict, columns, divisors, target)
+    return write_combination(place, form, strict, columns, divisors, target)
 
 
-def written_down(
+def write_combination(
     place: FactList,
     form: Form,
     strict: bool,
-    columns: list[Known],
+    columns: list[FactColumn],
     divisors: Sequence[Form] = (),
     product: Form | None = None,
 ) -> bool:
@@ -68,10 +68,10 @@ def written_down(
     if not all(emit() for _, c in used for emit in c.emit):
         return False
     terms = [[str(-w if c.negated else w), list(c.factors)] for w, c in used]
-    return place.fact(RELATION[strict], written(form), "combine", [written(d) for d in divisors], terms)
+    return place.fact(RELATION[strict], to_expr(form), "combine", [to_expr(d) for d in divisors], terms)
 
 
-def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Known]) -> Iterator[Known]:
+def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[FactColumn]) -> Iterator[FactColumn]:
     """Yield facts times cofactors that turn one of their monomials into one of the target's."""
     seen = set[Any]()
     sums = {m: None for f in facts for m in f.form if len(m) > 1 and any(a[0] == "sum" for a, _ in m)}
@@ -88,7 +88,7 @@ def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Know
                     seen.add((fact.factors, fact.negated, cofactor))
                     if not goals.prove(place, cofactor, False, 3):
                         continue
-                    product = place.kept(place.scope.product, fact.form, cofactor)
+                    product = place.cached(place.scope.product, fact.form, cofactor)
                     if not product or len(product) > MOST_TERMS:
                         continue
                     count += 1
@@ -96,7 +96,7 @@ def _multiples(goals: Goals, place: FactList, target: Form, facts: Sequence[Know
                         return
                     new |= dict.fromkeys(product)
                     strict = fact.strict and place.scope.sign(cofactor) == 3
-                    yield Known(product, strict, (*fact.factors, written(cofactor)), fact.negated, fact.emit)
+                    yield FactColumn(product, strict, (*fact.factors, to_expr(cofactor)), fact.negated, fact.emit)
         wanted = [m for m in new if m not in target][:12]
 
 
@@ -104,27 +104,27 @@ def _quotient(place: FactList, m: Any, part: Any) -> Form | None:
     """Return the quotient of two monomials if the first has all powers of the second, otherwise None."""
     if not part or m == part:
         return None
-    left = dict(m)
+    remaining = dict(m)
     for atom, exponent in part:
-        if atom not in left:
+        if atom not in remaining:
             return None
-        left[atom] = left[atom] - exponent
+        remaining[atom] = remaining[atom] - exponent
     for atom, exponent in m:
-        value = left[atom].constant()
+        value = remaining[atom].constant()
         whole = exponent.constant()
         if value is not None and whole is not None and value * whole < 0:
             return None
-    form: Form = place.scope.joined(tuple((a, x) for a, x in left.items() if x))
+    form: Form = place.scope.joined(tuple((a, x) for a, x in remaining.items() if x))
     return form if len(form) == 1 and form.constant() is None else None
 
 
-def _weights(columns: list[Known], target: Form, strict: bool) -> list[tuple[Any, Known]] | None:
+def _weights(columns: list[FactColumn], target: Form, strict: bool) -> list[tuple[Any, FactColumn]] | None:
     rows: dict[Any, int] = {}
     for form in (target, *(c.form for c in columns)):
         for m in form:
             rows.setdefault(m, len(rows))
-    chosen: list[Known] | None = columns
-    if len(columns) * len(rows) > SMALL:
+    chosen: list[FactColumn] | None = columns
+    if len(columns) * len(rows) > SMALL_PROGRAM:
         chosen = _support(columns, target, rows, strict)
     if chosen is None:
         return None
@@ -136,7 +136,7 @@ def _weights(columns: list[Known], target: Form, strict: bool) -> list[tuple[Any
     return list(zip(weights, chosen, strict=True))
 
 
-def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: bool) -> list[Known] | None:
+def _support(columns: list[FactColumn], target: Form, rows: dict[Any, int], strict: bool) -> list[FactColumn] | None:
     """Return the columns that get a positive weight in floats. Cheap columns are preferred."""
     scales = [1 / max(abs(_float(c)) for c in column.form.values()) for column in columns]
     entries = [
@@ -155,7 +155,7 @@ def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: b
     if strict:
         options = {"A_ub": csc_matrix([[-float(c.strict) for c in columns]]), "b_ub": [-1e-3]}
     linprog: Any = optimize.linprog  # its types do not include sparse matrices
-    found = linprog(
+    result = linprog(
         costs,
         A_eq=matrix,
         b_eq=right / size,
@@ -163,9 +163,9 @@ def _support(columns: list[Known], target: Form, rows: dict[Any, int], strict: b
         options={"time_limit": SECONDS, "presolve": True},
         **options,
     )
-    if found.status != 0:
+    if result.status != 0:
         return None
-    return [column for column, weight in zip(columns, found.x, strict=True) if weight > LEAST]
+    return [column for column, weight in zip(columns, result.x, strict=True) if weight > SMALLEST_WEIGHT]
 
 
 def _float(value: Any) -> float:

@@ -17,21 +17,20 @@ from dpverify.ledger.formula import FormulaError, parse, to_text
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.automatic.knowledge import instance
 from dpverify.symbolic.automatic.search import OutOfEffortError, Search, tighten
-from dpverify.symbolic.automatic.ways import WAYS as SIGNS
-from dpverify.symbolic.automatic.ways import at_value
-from dpverify.symbolic.certify.certificates import Book, Certificate, begin, certify, sealed
+from dpverify.symbolic.automatic.ways import SIGN_METHODS, at_value
+from dpverify.symbolic.certify.certificates import Certificate, CertificateBook, certify, clear_caches, sealed
 from dpverify.symbolic.certify.chains import NoCertificateError
-from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, with_table, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, of_atom, rules, to_expr, with_table
 from dpverify.symbolic.certify.header import record_header
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.prefix import NotExpressibleError
 from dpverify.symbolic.certify.rewriting import prepare
 from dpverify.symbolic.certify.writer import Writer
-from dpverify.symbolic.derive.matching import suggested
+from dpverify.symbolic.derive.matching import suggestions
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import Derivation
 from dpverify.symbolic.elaborate.formulas import text_of
-from dpverify.symbolic.elaborate.letters import sampled
+from dpverify.symbolic.elaborate.letters import sample_ranges
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, sympy_sides
 
 UNIT, ZERO = k.rational(1), k.rational(0)
@@ -55,7 +54,7 @@ def _integers(writer: Writer) -> Iterator[tuple[str, Expr]]:
         starts = [form for form in forms if name not in k.letters_in(form)]
         numbers = [form for form in starts if form.constant() is not None]
         if starts:
-            yield name, written(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
+            yield name, to_expr(max(numbers, key=lambda form: form.constant()) if numbers else starts[0])
 
 
 def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
@@ -77,7 +76,7 @@ def _over(search: Search, writer: Writer, name: str, start: Expr) -> bool:
     later = place.case(">", -gap, lists[1])
     tighten(later, -gap)
     before = letter - UNIT
-    search.expr(later, before - start)
+    search.prove_expr(later, before - start)
     writer.use(later, "induction", name, {name: before})
     hypothesis = k.put(proof.gap, {name: before})
     splits = list(_last_terms(search, later, later.form(proof.gap), name))
@@ -116,13 +115,13 @@ def _step(search: Search, place: FactList, proof: Any, hypothesis: Expr, splits:
             continue
         factor = k.form_of({tuple(f for f in m if f[0] is not atom): c / whole for m, c in held.items()})
         rest -= place.scope.product(factor, split)
-        terms.append(["1", [written(factor), equation]])
-    expr = written(rest)
+        terms.append(["1", [to_expr(factor), equation]])
+    expr = to_expr(rest)
     if relation == "=":
         if not search.vanishes(place, expr):
             return False
-    elif not search.shown(place, expr):
-        return search.shown(place, proof.gap, relation == ">")
+    elif not search.search_expr(place, expr):
+        return search.search_expr(place, proof.gap, relation == ">")
     if rest:
         terms.append(["1", [expr]])
     return place.fact(relation, proof.gap, "combine", [], terms)
@@ -207,17 +206,17 @@ def prove(statement: Statement, effort: int = EFFORT) -> AutomaticProof:
     except (ValueError, NotExpressibleError) as error:  # conditions that contradict each other, or that have no form
         return AutomaticProof(None, tried=(str(error),))
     open_goals: list[Expr] = []
-    for name, way in WAYS:
-        search = Search(effort, SIGNS)
-        begin()
-        book = Book(search)
+    for name, way in STRATEGIES:
+        search = Search(effort, SIGN_METHODS)
+        clear_caches()
+        book = CertificateBook(search)
         reason = ""
         try:
             writer = book.proof(header, plain, strict=True)
-            if not writer.setting.points.found:  # the conditions may contradict each other
+            if not writer.setting.points.samples:  # the conditions may contradict each other
                 return AutomaticProof(None, tried=("no point that meets the conditions was found",))
             if way(search, writer, open_goals):
-                writer.ended()
+                writer.finish()
                 if accepts(_data(book, writer)):
                     pruned(writer.data["body"], partial(_is_accepted, book, writer))
                     return AutomaticProof(_data(book, writer), name, tuple(tried))
@@ -239,21 +238,21 @@ def _shortened(goal: str) -> str:
     return goal if len(goal) <= MOST_LETTERS else f"{goal[:MOST_LETTERS]}... ({len(goal)} letters)"
 
 
-def _data(book: Book, writer: Writer) -> dict[str, Any]:
+def _data(book: CertificateBook, writer: Writer) -> dict[str, Any]:
     return sealed(with_table({"lemmas": book.lemmas, "statement": writer.data}))
 
 
-def _is_accepted(book: Book, writer: Writer) -> bool:
+def _is_accepted(book: CertificateBook, writer: Writer) -> bool:
     return accepts(_data(book, writer))
 
 
 def directly(search: Search, writer: Writer, _: Any = None) -> bool:
     """Prove a statement from its conditions and the rules."""
-    writer.first_facts()
-    return _reached(search, writer)
+    writer.write_first_facts()
+    return _prove_claim(search, writer)
 
 
-def _reached(search: Search, writer: Writer) -> bool:
+def _prove_claim(search: Search, writer: Writer) -> bool:
     place = writer.place
     proof = writer.proof
     search.whole = place
@@ -261,12 +260,12 @@ def _reached(search: Search, writer: Writer) -> bool:
         prepare(search, place, side)
     if proof.relation == "=":
         return search.vanishes(place, proof.gap)
-    return search.shown(place, proof.gap, proof.relation == ">")
+    return search.search_expr(place, proof.gap, proof.relation == ">")
 
 
 def inductively(search: Search, writer: Writer, _: Any = None) -> bool:
     """Prove a statement by induction."""
-    writer.first_facts()
+    writer.write_first_facts()
     return by_induction(search, writer)
 
 
@@ -280,17 +279,17 @@ def by_lemma(search: Search, writer: Writer, goals: list[Expr]) -> bool:
         said = {"name": name, **header, "lhs": ["q", "0"], "relation": "<=", "rhs": prefix(goal)}
         lemma = Writer(book, said, writer.derivation)
         if inductively(search, lemma):
-            lemma.ended()
-            book.keep(lemma)
-            writer.first_facts()
+            lemma.finish()
+            book.add_lemma(lemma)
+            writer.write_first_facts()
             for side in (proof.lhs, proof.rhs):
                 prepare(search, writer.place, side)
             writer.use(writer.place, "lemma", name, {})
-            return _reached(search, writer)
+            return _prove_claim(search, writer)
     return False
 
 
-WAYS = (("from conditions and rules", directly), ("by induction", inductively), ("by a lemma", by_lemma))
+STRATEGIES = (("from conditions and rules", directly), ("by induction", inductively), ("by a lemma", by_lemma))
 
 
 def prefix(e: Expr) -> Any:
@@ -310,7 +309,7 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
     first = certify(statement, derivation)
     if first.data is not None:
         return first
-    search = Search(effort, SIGNS)
+    search = Search(effort, SIGN_METHODS)
     try:
         second = certify(statement, derivation, search)
     except OutOfEffortError:
@@ -321,11 +320,11 @@ def certified(statement: Statement, derivation: Derivation, effort: int = EFFORT
 def from_left_side(statement: Statement) -> Derivation:
     """Return a derivation without steps that starts at a statement's left side and assumes all its conditions."""
     domains = {name: statement.domains[name] for name in statement.free}
-    asked = [*(c for domain in statement.domains.values() for c in domain.constraints), *statement.requires]
+    constraints = [*(c for domain in statement.domains.values() for c in domain.constraints), *statement.requires]
     return Derivation(
         name="found automatically",
         whose="ours",
-        variables=sampled(domains, asked, sympy_definitions(statement)),
+        variables=sample_ranges(domains, constraints, sympy_definitions(statement)),
         assumptions=sympy_conditions(statement),
         start=sympy_sides(statement)[0],
         steps=(),
@@ -356,10 +355,10 @@ def next_lines(statement: Statement, chain: Derivation) -> list[str]:
     setting = Setting(chain.variables, symbols, chain.assumptions, POINTS, 0)
     closing: list[str] = []
     others: list[str] = []
-    for suggestion in islice(suggested(chain.last, relation), MOST_TRIED):
+    for suggestion in islice(suggestions(chain.last, relation), MOST_TRIED):
         if evaluate_step(suggestion.expr, right, relation, setting).violation:
             continue
-        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.fit.rule}"
+        line = f"{relation} {text_of(suggestion.expr)}      by {suggestion.match.rule}"
         follows = len(closing) < MOST_LINES and _proves(statement, suggestion.expr)
         (closing if follows else others).append(f"{line}      # then the claim follows" if follows else line)
     return [*closing, *others][:MOST_LINES]

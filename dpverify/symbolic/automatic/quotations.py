@@ -15,7 +15,7 @@ from dpverify.symbolic.automatic.proofs import certified, from_left_side
 from dpverify.symbolic.certify.conclusion import relation_to_derived
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_sides
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.orders import NoMonomialsError, bounded, monomials
+from dpverify.symbolic.prove.orders import NoMonomialsError, monomials, prove_order
 
 _BOUNDS: dict[Relation | None, tuple[Relation, Relation]] = {
     "<": ("<=", ">="),
@@ -97,7 +97,7 @@ def _is_certified(statement: Statement) -> bool:
 def _of_orders(statement: Statement, tilde: bool) -> RelationToDerived:
     printed, attributed = sympy_sides(statement)
     relations = sympy_conditions(statement)
-    facts = Facts().given(relations)
+    facts = Facts().assume(relations)
     try:
         monomials(printed, facts)
         monomials(attributed, facts)
@@ -110,7 +110,7 @@ def _of_orders(statement: Statement, tilde: bool) -> RelationToDerived:
 
 def _is_bounded(left: Any, right: Any, relations: tuple[Any, ...], tilde: bool) -> bool:
     try:
-        bounded(left, right, relations, tilde)
+        prove_order(left, right, relations, tilde)
     except NoMonomialsError:
         return False
     return True

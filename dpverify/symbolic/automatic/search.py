@@ -10,10 +10,10 @@ from typing import Any
 from flint import fmpq
 
 from dpverify.symbolic.automatic.argument import formula
-from dpverify.symbolic.automatic.knowledge import known_about
-from dpverify.symbolic.automatic.program import RELATION, written_down
-from dpverify.symbolic.certify.checker import Expr, Form, k, written
-from dpverify.symbolic.certify.columns import Known, columns_for, pruned
+from dpverify.symbolic.automatic.knowledge import fact_columns
+from dpverify.symbolic.automatic.program import RELATION, write_combination
+from dpverify.symbolic.certify.checker import Expr, Form, k, to_expr
+from dpverify.symbolic.certify.columns import FactColumn, columns_for, pruned
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.certify.rewriting import prepare
@@ -38,26 +38,26 @@ class Search(Goals):
     def __init__(self, effort: int, ways: tuple[Way, ...]) -> None:
         super().__init__()
         self.ways = ways
-        self.left = effort
+        self.goals_left = effort
         self.whole: FactList | None = None  # the place of the statement, without cases
         self.tried: dict[str, None] = {}  # unproved goals, the latest last
-        self._known: dict[Any, list[Known]] = {}
+        self._fact_columns: dict[Any, list[FactColumn]] = {}
         self.open_sums: dict[Expr, None] = {}  # parts of the statement about sums, the simplest first
-        self._missed: set[Any] = set()
+        self._unproved: set[Any] = set()
         self._open: set[Any] = set()
 
-    def known(self, place: FactList, relation: str, expr: Expr) -> bool:
+    def prove_relation(self, place: FactList, relation: str, expr: Expr) -> bool:
         """Prove a relation of an expression to 0, by a search unless another search is in progress."""
-        if super().known(place, relation, expr):
+        if super().prove_relation(place, relation, expr):
             return True
         if self._open or relation == "!=":
             return False
-        return self.vanishes(place, expr) if relation == "=" else self.shown(place, expr, relation == ">")
+        return self.vanishes(place, expr) if relation == "=" else self.search_expr(place, expr, relation == ">")
 
     def prove(self, place: FactList, form: Form, strict: bool = False, depth: int = 5) -> bool:
         """Prove a sign by the ways for steps of written proofs. Every call counts as a goal."""
-        self.left -= 1
-        if self.left < 0:
+        self.goals_left -= 1
+        if self.goals_left < 0:
             raise OutOfEffortError
         return super().prove(place, form, strict, depth) or (not strict and self._bounded(place, form, depth))
 
@@ -74,32 +74,32 @@ class Search(Goals):
                 less = k.ONE - factor
                 if not (super().prove(place, factor, False) and super().prove(place, less, False)):
                     return False
-                terms.append([str(c), [*before, written(less)]])
-                before.append(written(factor))
-        return place.fact(">=", written(form), "combine", [], terms)
+                terms.append([str(c), [*before, to_expr(less)]])
+                before.append(to_expr(factor))
+        return place.fact(">=", to_expr(form), "combine", [], terms)
 
     def combination(self, place: FactList, form: Form, strict: bool, depth: int, products: str = "") -> bool:
         """Find weights of known facts, with floats first if there are many."""
         columns = pruned(columns_for(self, place, form, depth, products), form)
         if not all(any(m in c.form for c in columns) for m in form):
             return False
-        return written_down(place, form, strict, columns)
+        return write_combination(place, form, strict, columns)
 
-    def show(self, place: FactList, form: Form, strict: bool = False, depth: int = DEPTH) -> bool:
+    def search_form(self, place: FactList, form: Form, strict: bool = False, depth: int = DEPTH) -> bool:
         """Prove that a form is nonnegative, or positive."""
         if self.prove(place, form, strict):
             return True
         key = (place, form.key(), strict, depth, len(place.scope.facts))
         goal = (place, form.key(), strict)
-        if depth <= 0 or len(form) > MOST_TERMS or key in self._missed or goal in self._open:
+        if depth <= 0 or len(form) > MOST_TERMS or key in self._unproved or goal in self._open:
             return False
-        expr = written(form)
-        if not form or place.refuted(expr, strict):
+        expr = to_expr(form)
+        if not form or place.is_refuted(expr, strict):
             return False
         self._open.add(goal)
         try:
             for way in self.ways:
-                self.left -= COST
+                self.goals_left -= COST
                 try:
                     if way(self, place, place.form(expr), strict, depth) and place.scope.holds(
                         RELATION[strict], place.form(expr)
@@ -109,7 +109,7 @@ class Search(Goals):
                     continue
         finally:
             self._open.discard(goal)
-        self._missed.add(key)
+        self._unproved.add(key)
         if (
             not strict
             and place is self.whole
@@ -122,40 +122,40 @@ class Search(Goals):
         self.tried[text] = None
         return False
 
-    def shown(self, place: FactList, expr: Expr, strict: bool = False, depth: int = DEPTH) -> bool:
+    def search_expr(self, place: FactList, expr: Expr, strict: bool = False, depth: int = DEPTH) -> bool:
         """Prove the sign of an expression."""
         prepare(self, place, expr)
-        return self.show(place, place.form(expr), strict, depth)
+        return self.search_form(place, place.form(expr), strict, depth)
 
-    def facts(self, place: FactList, form: Form) -> list[Known]:
+    def facts(self, place: FactList, form: Form) -> list[FactColumn]:
         """Return the facts about the functions in a form."""
         key = (place, form)
-        if key not in self._known:
-            self._known[key] = known_about(self, place, form)
-        columns = (replace(column, form=_form_of(place, column)) for column in self._known[key])
+        if key not in self._fact_columns:
+            self._fact_columns[key] = fact_columns(self, place, form)
+        columns = (replace(column, form=_form_of(place, column)) for column in self._fact_columns[key])
         return [column for column in columns if column.form]
 
     def vanishes(self, place: FactList, expr: Expr) -> bool:
         """Prove that an expression is 0."""
         prepare(self, place, expr)
-        if self.zero(place, place.form(expr)):
+        if self.prove_zero(place, place.form(expr)):
             return True
-        return self.shown(place, expr) and self.shown(place, -expr)
+        return self.search_expr(place, expr) and self.search_expr(place, -expr)
 
     def split(self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int) -> bool:
         """Prove a sign where an expression is nonnegative, and where it is negative."""
-        expr = written(form)
+        expr = to_expr(form)
         lists: tuple[list[Any], list[Any]] = ([], [])
         for relation, assumed, items in ((">=", gap, lists[0]), (">", -gap, lists[1])):
             case = place.case(relation, assumed, items)
             tighten(case, assumed)
-            if not self.show(case, case.form(expr), strict, depth - 1):
+            if not self.search_form(case, case.form(expr), strict, depth - 1):
                 return False
         place.split(gap, *lists, RELATION[strict], expr)
         return True
 
 
-def _form_of(place: FactList, column: Known) -> Form:
+def _form_of(place: FactList, column: FactColumn) -> Form:
     """Return the form of a fact, which may have become simpler."""
     form: Form = reduce(place.scope.product, map(place.form, column.factors))
     return -form if column.negated else form
@@ -165,7 +165,7 @@ def tighten(place: FactList, assumed: Expr) -> None:
     """Write that an integer above 0 is at least 1."""
     less = place.form(assumed) - k.ONE
     if place.scope.integer(less) and place.scope.sign(less + k.ONE) == 3 and not place.scope.sign(less) & 1:
-        place.fact(">=", written(less), "whole")
+        place.fact(">=", to_expr(less), "whole")
 
 
 def atoms_of(form: Form) -> Iterator[Any]:

@@ -17,12 +17,12 @@ from flint import fmpq
 
 from dpverify.symbolic.automatic.comparisons import by_exponentials, by_logarithms, by_roots, by_square
 from dpverify.symbolic.automatic.knowledge import positive, square_columns
-from dpverify.symbolic.automatic.program import RELATION, combined, written_down
+from dpverify.symbolic.automatic.program import RELATION, combined, write_combination
 from dpverify.symbolic.automatic.search import DEPTH, Search, Way, atoms_of
-from dpverify.symbolic.certify.checker import UNIT, Expr, Form, k, power, value_of, written
-from dpverify.symbolic.certify.columns import Known
+from dpverify.symbolic.certify.checker import UNIT, Expr, Form, k, power, to_expr, value_of
+from dpverify.symbolic.certify.columns import FactColumn
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.polynomials import bounds, cleared, denominators, factors_of, shared
+from dpverify.symbolic.certify.polynomials import bounds, cleared, common_powers, denominators, factors_of
 
 MOST_LETTERS = 3
 MOST_DEGREE = 10
@@ -50,11 +50,11 @@ def by_box(search: Search, place: FactList, form: Form, strict: bool, depth: int
     ]
     degree = int(max(degrees))
     roots = [k.letter(name) - k.rational(value) for name, value in _smallest(form, letters, limits)]
-    columns = [Known(k.ONE, True, ())]
+    columns = [FactColumn(k.ONE, True, ())]
     columns += _products(place, distances, degree + 1, ())
     for root in roots:
         columns += _products(place, distances, degree - 2, (root,))
-    return len(columns) <= MOST_PRODUCTS and written_down(place, form, strict, columns)
+    return len(columns) <= MOST_PRODUCTS and write_combination(place, form, strict, columns)
 
 
 def _sides(found: list[tuple[Any, int]]) -> Iterator[tuple[int, Any]]:
@@ -62,7 +62,7 @@ def _sides(found: list[tuple[Any, int]]) -> Iterator[tuple[int, Any]]:
         yield side, max((bound for bound, s in found if s == side), key=lambda bound: side * bound)
 
 
-def _products(place: FactList, distances: list[Expr], most: int, roots: tuple[Expr, ...]) -> Iterator[Known]:
+def _products(place: FactList, distances: list[Expr], most: int, roots: tuple[Expr, ...]) -> Iterator[FactColumn]:
     squares = tuple(k.row("*", root, root) for root in roots)
     emit = [lambda: all(place.square(root) for root in roots)] if roots else []
     for size in range(0 if roots else 1, most + 1):
@@ -70,12 +70,12 @@ def _products(place: FactList, distances: list[Expr], most: int, roots: tuple[Ex
             factors = (*squares, *chosen)
             form = reduce(place.scope.product, map(place.form, factors))
             strict = not roots and all(place.scope.sign(place.form(d)) == 3 for d in chosen)
-            yield Known(form, strict, factors, emit=list(emit))
+            yield FactColumn(form, strict, factors, emit=list(emit))
 
 
 def _smallest(form: Form, letters: list[str], limits: dict[str, dict[int, Any]]) -> Iterator[tuple[str, fmpq]]:
     """Yield the letters' values where a polynomial is smallest on a grid, as simple fractions."""
-    expr = written(form)
+    expr = to_expr(form)
     ranges = []
     for name in letters:
         sides = {side: int(bound.p) / int(bound.q) for side, bound in limits.get(name, {}).items()}
@@ -103,7 +103,7 @@ def by_maxima(search: Search, place: FactList, form: Form, strict: bool, depth: 
     """Split by which argument of a maximum is the largest."""
     for atom in atoms_of(form):
         if atom[0] == "max":
-            return search.split(place, written(atom[1]) - written(atom[2]), form, strict, depth)
+            return search.split(place, to_expr(atom[1]) - to_expr(atom[2]), form, strict, depth)
     return False
 
 
@@ -114,7 +114,7 @@ def by_one_value(search: Search, place: FactList, form: Form, strict: bool, dept
             continue
         value = _only_value(search, place, name)
         if value is not None:
-            return at_value(search, place, written(form), name, value, strict, depth)
+            return at_value(search, place, to_expr(form), name, value, strict, depth)
     return False
 
 
@@ -123,7 +123,7 @@ def _only_value(search: Search, place: FactList, name: str) -> Expr | None:
         if len(known) != 2 or () not in known or k.letters_in(known) != {name}:
             continue
         gap = k.letter(name) + k.rational(known[()])
-        if place.form(gap) is known and search.expr(place, gap) and search.expr(place, -gap):
+        if place.form(gap) is known and search.prove_expr(place, gap) and search.prove_expr(place, -gap):
             return k.rational(-known[()])
     return None
 
@@ -131,7 +131,7 @@ def _only_value(search: Search, place: FactList, name: str) -> Expr | None:
 def at_value(search: Search, place: FactList, expr: Expr, name: str, value: Expr, strict: bool, depth: int) -> bool:
     """Prove the sign of an expression by substituting the value that a letter is known to have."""
     put = k.put(expr, {name: value})
-    if not search.shown(place, put, strict, depth - 1):
+    if not search.search_expr(place, put, strict, depth - 1):
         return False
     hole = k.put(expr, {name: k.letter("HOLE")})
     place.fact("=", expr - put, "congruent", "HOLE", hole, k.letter(name), value)
@@ -142,10 +142,10 @@ def by_denominators(search: Search, place: FactList, form: Form, strict: bool, d
     """Multiply by the denominators."""
     divisors = positive(search, place, denominators(form))
     top = cleared(place.scope, form, divisors)
-    if not divisors or top.key() is form.key() or not search.show(place, top, strict, depth - 1):
+    if not divisors or top.key() is form.key() or not search.search_form(place, top, strict, depth - 1):
         return False
     return place.fact(
-        RELATION[strict], written(form), "combine", [written(d) for d in divisors], [["1", [written(top)]]]
+        RELATION[strict], to_expr(form), "combine", [to_expr(d) for d in divisors], [["1", [to_expr(top)]]]
     )
 
 
@@ -160,22 +160,22 @@ def by_exponents(search: Search, place: FactList, form: Form, strict: bool, dept
         top = place.scope.product(form, place.form(divisor))
         if len({f for m in top for f in m if f[1].constant() is None}) > len(powers) or len(top) > len(form):
             continue
-        if search.show(place, top, strict, depth - 1):
-            return place.fact(RELATION[strict], written(form), "combine", [divisor], [["1", [written(top)]]])
+        if search.search_form(place, top, strict, depth - 1):
+            return place.fact(RELATION[strict], to_expr(form), "combine", [divisor], [["1", [to_expr(top)]]])
     return False
 
 
 def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
     """Factor out a common factor, or factor a polynomial."""
-    powers, cofactor = shared(place.scope, form)
+    powers, cofactor = common_powers(place.scope, form)
     if powers and len(form) > 1:
         common = k.monomial(powers)
         for sign in (1, -1):
             if search.prove(place, common.times(sign), strict):
                 rest = cofactor.times(sign)
-                if search.show(place, rest, strict, depth - 1):
-                    factors = [written(common.times(sign)), written(rest)]
-                    return place.fact(RELATION[strict], written(form), "combine", [], [["1", factors]])
+                if search.search_form(place, rest, strict, depth - 1):
+                    factors = [to_expr(common.times(sign)), to_expr(rest)]
+                    return place.fact(RELATION[strict], to_expr(form), "combine", [], [["1", factors]])
         return False
     coefficient, factorization = factors_of(place.scope, form) if len(form) > 1 else (fmpq(1), [])
     if sum(count for _, count in factorization) < 2:
@@ -183,18 +183,18 @@ def by_factors(search: Search, place: FactList, form: Form, strict: bool, depth:
     factors, total = [], 1 if coefficient > 0 else -1
     for factor, count in factorization:
         if count % 2 == 0 and not strict:
-            root = written(factor)
+            root = to_expr(factor)
             if not place.square(root):
                 return False
             factors += [k.row("*", root, root)] * (count // 2)
             continue
         sign = next((s for s in (1, -1) if search.prove(place, factor.times(s), strict)), 0)
-        sign = sign or next((s for s in (1, -1) if search.show(place, factor.times(s), strict, depth - 1)), 0)
+        sign = sign or next((s for s in (1, -1) if search.search_form(place, factor.times(s), strict, depth - 1)), 0)
         if not sign:
             return False
         total *= sign**count
-        factors += [written(factor.times(sign))] * count
-    return total > 0 and place.fact(RELATION[strict], written(form), "combine", [], [[str(abs(coefficient)), factors]])
+        factors += [to_expr(factor.times(sign))] * count
+    return total > 0 and place.fact(RELATION[strict], to_expr(form), "combine", [], [[str(abs(coefficient)), factors]])
 
 
 def by_facts(search: Search, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -225,11 +225,11 @@ def by_bounds(search: Search, place: FactList, form: Form, strict: bool, depth: 
             if rest.key() in tried:
                 continue
             tried.add(rest.key())
-            if search.show(place, rest, strict, depth - 2) and all(emit() for emit in fact.emit):
+            if search.search_form(place, rest, strict, depth - 2) and all(emit() for emit in fact.emit):
                 weight = "-1" if fact.negated else "1"
-                terms = [[weight, [written(beside.times(sign)), *fact.factors]], ["1", [written(rest)]]]
-                divisor = written(slope.times(sign))
-                return place.fact(RELATION[strict], written(form), "combine", [divisor], terms)
+                terms = [[weight, [to_expr(beside.times(sign)), *fact.factors]], ["1", [to_expr(rest)]]]
+                divisor = to_expr(slope.times(sign))
+                return place.fact(RELATION[strict], to_expr(form), "combine", [divisor], terms)
     return False
 
 
@@ -263,21 +263,21 @@ def _thresholds(place: FactList, form: Form) -> Iterator[Expr]:
     for atom, exponent in {f: None for m in form for f in m}:
         gaps = []
         if atom[0] == "e":
-            gaps = [written(exponent), UNIT - written(exponent)]
+            gaps = [to_expr(exponent), UNIT - to_expr(exponent)]
         elif atom[0] == "log":
-            gaps = [written(atom[1]) - UNIT]
+            gaps = [to_expr(atom[1]) - UNIT]
         elif exponent.constant() is None:
-            gaps = [written(k.alone(atom)) - UNIT, written(exponent) - UNIT]
+            gaps = [to_expr(k.alone(atom)) - UNIT, to_expr(exponent) - UNIT]
         elif atom[0] == "letter":
             least = 2 if place.scope.integer(k.alone(atom)) else 1
-            gaps = [written(k.alone(atom)) - k.rational(least)]
+            gaps = [to_expr(k.alone(atom)) - k.rational(least)]
         for gap in gaps:
             if gap not in seen:
                 seen.add(gap)
                 yield gap
 
 
-WAYS: tuple[Way, ...] = (
+SIGN_METHODS: tuple[Way, ...] = (
     by_maxima,
     by_one_value,
     by_facts,

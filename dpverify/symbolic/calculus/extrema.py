@@ -55,7 +55,7 @@ BITS = 128
 GAP_BITS = 44  # target for the relative gap between the ends of an infimum
 MOST_CELLS = 400
 WORK = 40  # cost of a part of the formula on a cell, relative to its cost at a point
-NEAR, FAR = 4, 4  # binary logarithms of the first distances of cells next to an end and to infinity
+NEAR_BITS, FAR_BITS = 4, 4  # binary logarithms of the first distances of cells next to an end and to infinity
 FARTHEST = 1024
 ANCHOR = "#anchor"
 _ONE = Num(Fraction(1))
@@ -102,7 +102,7 @@ class ExtremumValue:
         self.names = sorted(free_names(node))
         self.is_cached = all(part.name in BUILTINS for part in walk(node) if isinstance(part, Call))
         place = f"{to_text(node.lo)} < {node.index} < {to_text(node.hi)}"
-        self.words = f"the {BINDERS[type(node)]} of {to_text(node.body)} over {place}"
+        self.description = f"the {BINDERS[type(node)]} of {to_text(node.body)} over {place}"
 
     def __call__(self, env: Env) -> Value:
         """Return a ball that contains the extremum."""
@@ -121,7 +121,7 @@ class ExtremumValue:
             except (DomainError, UnsupportedError, UndecidedError) as error:
                 is_final = isinstance(error, UndecidedError)  # the precision is fixed here
                 kind = UnsupportedError if is_final else type(error)
-                raise kind(f"{self.words}: {str(error).rstrip('.')}.") from None
+                raise kind(f"{self.description}: {str(error).rstrip('.')}.") from None
             value = lower.union(upper)
             return value if self.is_infimum else -value
 
@@ -162,7 +162,7 @@ class ExtremumValue:
         if not low < high:
             raise UndecidedError("which of its ends is larger")
         zero = fmpq(0)
-        start = fmpq(2) ** FAR
+        start = fmpq(2) ** FAR_BITS
         if low > -OO and high < OO:
             width = exactly((to_ball(high) - to_ball(low)).upper())
             middle = exactly(((to_ball(low) + to_ball(high)) / 2).mid())
@@ -172,11 +172,11 @@ class ExtremumValue:
                 (_Half(low, 1), exactly((middle - to_ball(low)).upper())),
                 (_Half(high, -1), exactly((to_ball(high) - middle).upper())),
             )
-            near = width / 2**NEAR
+            near = width / 2**NEAR_BITS
             return [cell for half, end in halves for cell in _near_and_inside(half, min(near, end / 2), end)]
         if low > -OO or high < OO:
             half = _Half(low, 1) if low > -OO else _Half(high, -1)
-            return [*_near_and_inside(half, 1 / fmpq(2) ** NEAR, start), _Cell(half, "far", start, zero)]
+            return [*_near_and_inside(half, 1 / fmpq(2) ** NEAR_BITS, start), _Cell(half, "far", start, zero)]
         cells = []
         for half in (_Half(zero, 1), _Half(zero, -1)):
             cells += [_Cell(half, "inside", zero, start), _Cell(half, "far", start, zero)]

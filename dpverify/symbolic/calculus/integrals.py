@@ -47,10 +47,10 @@ from dpverify.symbolic.exact.numbers import (
 from dpverify.symbolic.exact.sums import Closure, Env
 
 BITS = (96, 192)  # working precision for values that are requested with up to 256 bits, and with more
-GOALS = (64, 128)  # bits of the value
+GOAL_BITS = (64, 128)  # bits of the value
 WORK = 3  # cost of a part of a formula for a complex variable, relative to a real one
 MOST_EVALUATIONS = 20_000  # limit of one call of acb.integral
-STARTS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 1024)
+START_EXPONENTS = (3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 1024)
 """Binary logarithms of the distance, or of its inverse, beyond which the envelope bounds the remaining integral."""
 BASE = "#base"  # the point from which distances are measured
 TAIL_BITS = 80
@@ -79,9 +79,9 @@ class IntegralValue:
         self.is_cached = all(part.name in BUILTINS for part in walk(node) if isinstance(part, Call))
         self.lo = compiled(node.lo)
         self.hi = compiled(node.hi)
-        self.words = f"the integral of {to_text(node.body)} over {node.index}"
+        self.description = f"the integral of {to_text(node.body)} over {node.index}"
         if not node.is_over_line:
-            self.words += f" from {to_text(node.lo)} to {to_text(node.hi)}"
+            self.description += f" from {to_text(node.lo)} to {to_text(node.hi)}"
 
     def __call__(self, env: Env) -> Value:
         """Return the value at a point: exactly 0 over an empty interval, otherwise a ball."""
@@ -101,17 +101,17 @@ class IntegralValue:
             if low == high:
                 return ZERO
             if not (low < high or low > high):
-                raise UndecidedError(f"{self.words}: which of its limits is larger.")
+                raise UndecidedError(f"{self.description}: which of its limits is larger.")
             try:
                 if low > high:
-                    return -self._over(env, high, low, level)
-                return self._over(env, low, high, level)
+                    return -self._integral_between(env, high, low, level)
+                return self._integral_between(env, low, high, level)
             except (DomainError, UnsupportedError, UndecidedError) as error:
                 is_final = isinstance(error, UndecidedError) and level == len(BITS) - 1  # more bits do not help
                 kind = UnsupportedError if is_final else type(error)
-                raise kind(f"{self.words}: {str(error).rstrip('.')}.") from None
+                raise kind(f"{self.description}: {str(error).rstrip('.')}.") from None
 
-    def _over(self, env: Env, low: Value, high: Value, level: int) -> arb:
+    def _integral_between(self, env: Env, low: Value, high: Value, level: int) -> arb:
         """Integrate from a smaller to a larger limit."""
         function = integrand(self.node.body, self.node.index, env, self.compiled)
         if low > -OO and high < OO:
@@ -133,13 +133,13 @@ class IntegralValue:
         """Integrate from a point to infinity."""
         near = base + direction
         first, last = (base, near) if direction > 0 else (near, base)
-        return self._finite(env, function, first, last, level) + self._outwards(
+        return self._finite(env, function, first, last, level) + self._integral_to_end(
             env, function, _End(base, direction, is_infinite=True, first=arb(0)), level
         )
 
     def _finite(self, env: Env, function: Integrand, low: arb, high: arb, level: int) -> arb:
         """Integrate between two points: directly if the enclosure is finite, otherwise from the middle outwards."""
-        value = self._direct(function, low, high, level)
+        value = self._enclosure(function, low, high, level)
         if value.is_finite():
             return value
         middle = ((low + high) / 2).mid()
@@ -147,15 +147,15 @@ class IntegralValue:
             raise UndecidedError("its limits are too close to be told apart")
         self._check_inside(env, low, high)
         total = arb(0)
-        left = self._direct(function, low, middle, level)
-        right = self._direct(function, middle, high, level)
+        left = self._enclosure(function, low, middle, level)
+        right = self._enclosure(function, middle, high, level)
         for value, base, direction in ((left, low, 1), (right, high, -1)):
             if value.is_finite():
                 total += value
             else:
                 first = -abs(base - middle).log()
                 end = _End(base, 1 if direction > 0 else -1, is_infinite=False, first=first)
-                total += self._outwards(env, function, end, level)
+                total += self._integral_to_end(env, function, end, level)
         return total
 
     def _check_inside(self, env: Env, low: arb, high: arb) -> None:
@@ -170,7 +170,7 @@ class IntegralValue:
                 reason = f"its formula has no value at {where} ({str(error).rstrip('.')})"
                 raise UnsupportedError(f"{reason}; such a point can only be a limit of the integral") from None
 
-    def _direct(self, function: Integrand, low: arb, high: arb, level: int) -> arb:
+    def _enclosure(self, function: Integrand, low: arb, high: arb, level: int) -> arb:
         """Integrate between two points. The result is not finite if this fails.
 
         Limits that are inexact balls are replaced by their midpoints, and the difference is added.
@@ -195,7 +195,7 @@ class IntegralValue:
                 counted_function,
                 acb(start),
                 acb(end),
-                rel_tol=arb(2) ** -GOALS[level],
+                rel_tol=arb(2) ** -GOAL_BITS[level],
                 abs_tol=tolerance,
                 eval_limit=MOST_EVALUATIONS,
                 depth_limit=MOST_EVALUATIONS,
@@ -203,9 +203,9 @@ class IntegralValue:
             ).real
             if errors:
                 raise errors[0]
-            if not total.is_finite() or total.rel_accuracy_bits() >= GOALS[level] // 2:
+            if not total.is_finite() or total.rel_accuracy_bits() >= GOAL_BITS[level] // 2:
                 break
-            tolerance = abs(total).upper() * arb(2) ** -GOALS[level]
+            tolerance = abs(total).upper() * arb(2) ** -GOAL_BITS[level]
             if not tolerance > 0:
                 break
         for limit, point, sign in ((low, start, 1), (high, end, -1)):
@@ -213,12 +213,12 @@ class IntegralValue:
                 total += sign * (point - limit) * function(acb(limit), False).real
         return total
 
-    def _outwards(self, env: Env, function: Integrand, end: _End, level: int) -> arb:
+    def _integral_to_end(self, env: Env, function: Integrand, end: _End, level: int) -> arb:
         """Integrate from a point to an end: over the logarithm of y up to a start, with a bound of the tail."""
         start, tail = self._tail(env, end, arb(2) ** -TAIL_BITS)
         total = self._up_to(function, end, start, level)
-        if tail > abs(total).upper() * arb(2) ** -GOALS[level]:
-            sharper = abs(total).upper() * arb(2) ** -GOALS[level]
+        if tail > abs(total).upper() * arb(2) ** -GOAL_BITS[level]:
+            sharper = abs(total).upper() * arb(2) ** -GOAL_BITS[level]
             if sharper > 0 and sharper < arb(2) ** -TAIL_BITS:
                 start, tail = self._tail(env, end, sharper)
                 total = self._up_to(function, end, start, level)
@@ -234,7 +234,7 @@ class IntegralValue:
 
         bits = 0 if end.is_infinite else int(start.man_exp()[1]) + 1  # next to the end, digits cancel
         with working_precision(int(ctx.prec) + bits):
-            value = self._direct(by_logarithm, end.first, start.log(), level)
+            value = self._enclosure(by_logarithm, end.first, start.log(), level)
         if not value.is_finite():
             raise UnsupportedError("its formula is not known to be defined and bounded inside of the interval")
         return value
@@ -243,7 +243,7 @@ class IntegralValue:
         """Return a start and a bound of the integral of the absolute value beyond it."""
         best: tuple[arb, arb] | None = None
         reason: EvaluationError = UnsupportedError("how it falls towards an end is not known")
-        for exponent in STARTS:
+        for exponent in START_EXPONENTS:
             start = arb(2) ** exponent
             if not start.log() > end.first:
                 continue

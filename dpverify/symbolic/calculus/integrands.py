@@ -37,7 +37,7 @@ UNKNOWN = acb(arb.nan(), arb.nan())
 def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula], Closure]) -> Integrand:
     """Return a formula as a function of one variable, at fixed values of all other variables."""
 
-    def made(part: Formula) -> Integrand:
+    def integrand_of(part: Formula) -> Integrand:
         return integrand(part, index, env, compiled)
 
     if index not in free_names(node):
@@ -47,20 +47,20 @@ def integrand(node: Formula, index: str, env: Env, compiled: Callable[[Formula],
         case Name():
             return lambda z, analytic: z
         case Neg(arg):
-            inner = made(arg)
+            inner = integrand_of(arg)
             return lambda z, analytic: -inner(z, analytic)
         case Bin("*" | "/" | "**") if (log := logarithm(node, index, env, compiled)) is not None:
             return _exp(log)
         case Bin("**", base, exponent):
-            return _power(made(base), exponent, index, env, compiled)
+            return _power(integrand_of(base), exponent, index, env, compiled)
         case Bin("/", left, right) if (log := logarithm(right, index, env, compiled)) is not None:
-            return _operation("*", made(left), _exp(_operation("-", lambda z, analytic: acb(0), log)))
+            return _operation("*", integrand_of(left), _exp(_operation("-", lambda z, analytic: acb(0), log)))
         case Bin(op, left, right):
-            return _operation(op, made(left), made(right))
+            return _operation(op, integrand_of(left), integrand_of(right))
         case Call("log", (arg,)) if (log := logarithm(arg, index, env, compiled)) is not None:
             return log
         case Call(name, args):
-            return _call(name, args, made)
+            return _call(name, args, integrand_of)
         case Sum(body, name, lo, hi) if type(node) is Sum and index not in free_names(lo) | free_names(hi):
             first = elementary.as_int(f"the sum over {name}", "lo", compiled(lo)(env))
             last = elementary.as_int(f"the sum over {name}", "hi", compiled(hi)(env))
@@ -172,10 +172,10 @@ _ANALYTIC: dict[str, Callable[[acb], acb]] = {  # analytic where they are finite
 }
 
 
-def _call(name: str, args: tuple[Formula, ...], made: Callable[[Formula], Integrand]) -> Integrand:
+def _call(name: str, args: tuple[Formula, ...], integrand_of: Callable[[Formula], Integrand]) -> Integrand:
     if name == "density":
-        return made(density_formula(*args))
-    parts = [made(arg) for arg in args]
+        return integrand_of(density_formula(*args))
+    parts = [integrand_of(arg) for arg in args]
     first = parts[0]
     if name in _ANALYTIC:
         function = _ANALYTIC[name]

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import NoCertificateError, Path, Trace, read
-from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, with_table, written
+from dpverify.symbolic.certify.checker import Expr, forget_expressions, k, of_atom, rules, to_expr, with_table
 from dpverify.symbolic.certify.columns import MONOMIAL_NUMBERS, signed_monomials
 from dpverify.symbolic.certify.goals import Goals
 from dpverify.symbolic.certify.header import (
@@ -22,11 +22,11 @@ from dpverify.symbolic.certify.header import (
 from dpverify.symbolic.certify.prefix import NotExpressibleError, Prefix, conditions_of, from_sympy, kind_of
 from dpverify.symbolic.certify.rewriting import has_hole
 from dpverify.symbolic.certify.writer import Writer, symbols_of
-from dpverify.symbolic.derive.cited import values_asked_for
+from dpverify.symbolic.derive.cited import local_letter_values
 from dpverify.symbolic.derive.integers import Induction, divided
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import Derivation, Link, Step
-from dpverify.symbolic.derive.unnamed import without_names
+from dpverify.symbolic.derive.unnamed import without_local_names
 from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules.base import Holds
 
@@ -47,10 +47,10 @@ class Certificate:
         return {} if self.trace is None else self.trace.problems
 
 
-def begin() -> None:
+def clear_caches() -> None:
     """Clear the expressions of other certificates and the caches that depend on them."""
     forget_expressions()
-    for function in (has_hole, of_atom, written, signed_monomials):
+    for function in (has_hole, of_atom, to_expr, signed_monomials):
         function.cache_clear()
     MONOMIAL_NUMBERS.clear()
 
@@ -76,16 +76,16 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
 
     ``goals`` proves the conditions of steps, by default without a search.
     """
-    begin()
-    book = Book(goals)
+    clear_caches()
+    book = CertificateBook(goals)
     unnamed = replace(derivation, name="")
     try:
-        clean = prepared(without_names(derivation))
+        clean = prepared(without_local_names(derivation))
         header = record_header(statement, clean.start)
         left = measured_left(statement)
         content = {key: value for key, value in header.items() if key not in _LABELS} | {"measured": left}
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        return _refused(error)
+        return _no_certificate(error)
     record = _written_before(content, unnamed, header["name"])
     if record is not None:
         # Write the header again for this statement, since equal letters may be in another order.
@@ -98,7 +98,7 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
     try:
         data = _newly_written(book, statement, clean, header, left)
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        refusal = _refused(error, book.trace(clean))
+        refusal = _no_certificate(error, book.trace(clean))
         if goals is None and header["name"] not in refusal.reason:
             _refusals.insert(0, (content, unnamed, refusal))
             del _refusals[_MOST_SHARED:]
@@ -111,17 +111,17 @@ def certify(statement: Statement, derivation: Derivation, goals: Goals | None = 
 
 def certify_chain(derivation: Derivation) -> Certificate:
     """Write what a derivation proves as a lemma, with all lemmas that it cites."""
-    begin()
-    book = Book()
-    clean = prepared(without_names(derivation))
+    clear_caches()
+    book = CertificateBook()
+    clean = prepared(without_local_names(derivation))
     try:
-        book.keep(book.written(lemma_header(clean, derivation.name), clean))
+        book.add_lemma(book.write(lemma_header(clean, derivation.name), clean))
         return Certificate({"lemmas": book.lemmas}, trace=book.trace(clean))
     except (NoCertificateError, NotExpressibleError, k.Refused) as error:
-        return _refused(error, book.trace(clean))
+        return _no_certificate(error, book.trace(clean))
 
 
-def _refused(error: Exception, trace: Trace | None = None) -> Certificate:
+def _no_certificate(error: Exception, trace: Trace | None = None) -> Certificate:
     return Certificate(None, str(error), trace)
 
 
@@ -136,18 +136,18 @@ def _written_before(content: dict[str, Any], derivation: Derivation, name: str) 
 
 
 def _newly_written(
-    book: Book, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
+    book: CertificateBook, statement: Statement, clean: Derivation, header: dict[str, Any], left: Prefix | None
 ) -> dict[str, Any]:
     if clean.unused:
         book.unused = unused_conditions(statement, clean.unused)
     if statement.relation in k.ORDERS:
         header["order"] = {"last": from_sympy(clean.last), "known": [], "weights": []}
     if clean.division is None:
-        writer = book.written(header, clean, conditions=sympy_conditions(statement))
+        writer = book.write(header, clean, conditions=sympy_conditions(statement))
     else:
         writer = book.divided(header, record_header(divided(statement, clean.division), clean.start), clean)
     if left is not None:
-        writer.has_value(k.read(left))
+        writer.write_signs_of_parts(k.read(left))
     for proof in (*book.lemmas, writer.data):
         if any(_is_statement(premise, header) for premise in proof["premises"].values()):
             raise NoCertificateError(f"the derivation of {statement.reference} cites this statement itself")
@@ -167,7 +167,7 @@ def sealed(data: dict[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA, **data}
 
 
-class Book:
+class CertificateBook:
     """The lemmas of one certificate."""
 
     def __init__(self, goals: Goals | None = None) -> None:
@@ -175,7 +175,7 @@ class Book:
         self.checker = k.Checker(rules())
         self.lemmas: list[dict[str, Any]] = []
         self.unused: frozenset[Expr] = frozenset()  # conditions of the statement that its proof does not use
-        self.known: list[tuple[Derivation | Induction, str]] = []
+        self.lemma_names: list[tuple[Derivation | Induction, str]] = []
         self.traces: list[tuple[tuple[Link, ...], Trace]] = []  # of each chain, by its links
 
     def trace(self, derivation: Derivation) -> Trace | None:
@@ -184,20 +184,20 @@ class Book:
 
     def lemma(self, cited: Derivation | Induction) -> str:
         """Return the name of the lemma that a cited derivation or induction proves. It is written once."""
-        for candidate, name in self.known:
+        for candidate, name in self.lemma_names:
             if candidate == cited:
                 return name
         title = cited.name if isinstance(cited, Derivation) else cited.step.name
         try:
             if isinstance(cited, Derivation):
-                clean = prepared(without_names(cited))
-                writer = self.written(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
+                clean = prepared(without_local_names(cited))
+                writer = self.write(lemma_header(clean, f"{title} {len(self.lemmas) + 1}"), clean)
             else:
                 writer = self._induction(cited)
         except NoCertificateError as error:
             raise NoCertificateError(f"{title}: {error}") from None
-        self.keep(writer)
-        self.known.append((cited, writer.data["name"]))
+        self.add_lemma(writer)
+        self.lemma_names.append((cited, writer.data["name"]))
         return str(writer.data["name"])
 
     def proof(self, header: dict[str, Any], derivation: Derivation, strict: bool = False) -> Writer:
@@ -208,9 +208,7 @@ class Book:
         local = local_part(derivation, header["letters"], symbols_of(derivation), strict=strict)
         return Writer(self, header | local, derivation)
 
-    def written(
-        self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None
-    ) -> Writer:
+    def write(self, header: dict[str, Any], derivation: Derivation, conditions: Sequence[Any] | None = None) -> Writer:
         """Write what a derivation proves.
 
         If it needs values of letters, write it as an instance of a lemma for all values.
@@ -218,26 +216,26 @@ class Book:
         ``conditions`` are those of the statement that it is about.
         """
         writer = self.proof(header, derivation, conditions is not None)
-        values = values_asked_for(derivation, conditions or ())
+        values = local_letter_values(derivation, conditions or ())
         if not values:
             writer.run()
             return writer
         local = writer.data["local"]
         remaining_letters = {name: kind for name, kind in local["letters"].items() if name not in values}
         about = [c for c in local["conditions"] if k.letters_in(k.condition(c, ())[2]) <= remaining_letters.keys()]
-        every = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
-        every |= {"letters": header["letters"] | local["letters"]}
-        every |= {"conditions": header["conditions"] + local["conditions"]}
-        part = Writer(self, every, derivation)
+        generalized = {**header, "name": f"{header['name']}, for all {', '.join(values)}"}
+        generalized |= {"letters": header["letters"] | local["letters"]}
+        generalized |= {"conditions": header["conditions"] + local["conditions"]}
+        part = Writer(self, generalized, derivation)
         part.run()
-        self.keep(part)
+        self.add_lemma(part)
         granted = [a for a in derivation.assumptions if not values.keys() & {s.name for s in a.free_symbols}]
         writer = Writer(
             self,
             {**header, "local": {"letters": remaining_letters, "conditions": about}},
             replace(derivation, assumptions=tuple(granted)),
         )
-        writer.run_instance(every["name"], {name: read(value) for name, value in values.items()})
+        writer.run_instance(generalized["name"], {name: read(value) for name, value in values.items()})
         return writer
 
     def _induction(self, cited: Induction) -> Writer:
@@ -262,23 +260,23 @@ class Book:
         lemma = {**lemma, "name": name, "letters": letters, "definitions": []}
         part = self.proof(lemma, derivation, strict=True)
         part.run()
-        self.keep(part)
+        self.add_lemma(part)
         local = {"letters": functions_of(derivation), "conditions": []}
         writer = Writer(self, {**header, "local": local}, derivation)
         writer.place.points.clear()  # the points are the derivation's, not the statement's
         letter = k.letter(division.letter)
-        by = k.letter(division.by)
+        divisor = k.letter(division.divisor)
         shifted = letter - k.rational(division.first)
-        ratio = k.row("*", shifted, k.row("^", by, k.rational(-1)))
+        ratio = k.row("*", shifted, k.row("^", divisor, k.rational(-1)))
         quotient = k.row("floor", ratio)
-        writer.goals.expr(writer.place, by, True)
-        writer.goals.expr(writer.place, ratio - k.rational(division.least))
-        values = {division.quotient: quotient, division.rest: letter - k.row("*", by, quotient)}
+        writer.goals.prove_expr(writer.place, divisor, True)
+        writer.goals.prove_expr(writer.place, ratio - k.rational(division.least_quotient))
+        values = {division.quotient: quotient, division.remainder: letter - k.row("*", divisor, quotient)}
         writer.use(writer.place, "lemma", name, values)
-        writer.ended()
+        writer.finish()
         return writer
 
-    def keep(self, writer: Writer) -> None:
+    def add_lemma(self, writer: Writer) -> None:
         """Add a lemma that has been written."""
         self.lemmas.append(writer.data)
         self.checker.lemmas[writer.data["name"]] = writer.proof

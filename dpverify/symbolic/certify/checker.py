@@ -105,7 +105,7 @@ def comparison_text(relation: str, gap: Expr) -> str:
 
 
 @cache
-def written(form: Form) -> Expr:
+def to_expr(form: Form) -> Expr:
     """Return an expression with this form."""
     terms = [monomial(m, c) for m, c in form.items()]
     return terms[0] if len(terms) == 1 else k.row("+", *terms) if terms else k.rational(0)
@@ -122,9 +122,9 @@ def monomial(factors: Any, coefficient: Any = 1) -> Expr:
 def power(atom: Any, exponent: Form) -> Expr:
     """Return an atom to a power as an expression."""
     if atom[0] == "e":
-        return k.row("exp", written(exponent))
+        return k.row("exp", to_expr(exponent))
     base = of_atom(atom)
-    return base if exponent is k.ONE else k.row("^", base, written(exponent))
+    return base if exponent is k.ONE else k.row("^", base, to_expr(exponent))
 
 
 @cache
@@ -136,19 +136,19 @@ def of_atom(atom: Any) -> Expr:
     if kind == "e":
         return k.row("exp", k.rational(1))
     if kind == "base":
-        return written(arguments[0])
+        return to_expr(arguments[0])
     if kind in ("sum", "integral"):
         return _bound(kind, arguments)
-    return k.row(kind, *(x if isinstance(x, str) else written(x) for x in arguments))
+    return k.row(kind, *(x if isinstance(x, str) else to_expr(x) for x in arguments))
 
 
 def _bound(kind: str, arguments: list[Any]) -> Expr:
     body = arguments[-1]
     index = f"#{min(_free(body), default=0)}"  # indices of the sums around it have higher numbers
-    fresh, summed = k.bind("bound", k.put(written(body), {index: k.letter("bound")}))
+    fresh, summed = k.bind("bound", k.put(to_expr(body), {index: k.letter("bound")}))
     ends = (k.row("-oo"), k.row("oo"))
     if kind == "sum":
-        ends = k.rational(0), k.row("oo") if arguments[0] == "oo" else written(arguments[0])
+        ends = k.rational(0), k.row("oo") if arguments[0] == "oo" else to_expr(arguments[0])
     return k.row(kind, fresh, *ends, summed)
 
 

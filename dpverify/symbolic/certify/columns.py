@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
-from dpverify.symbolic.certify.checker import Expr, Form, k, monomial, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, monomial, to_expr
 from dpverify.symbolic.certify.place import FactList
 from dpverify.symbolic.exact.numbers import working_precision
 
@@ -21,7 +21,7 @@ PRODUCTS = ("first", "nearest", "zeros")
 
 
 @dataclass
-class Known:
+class FactColumn:
     """A column of the linear program."""
 
     form: Form
@@ -31,39 +31,39 @@ class Known:
     emit: list[Callable[[], bool]] = field(default_factory=list)  # writes the facts that this column uses
 
 
-def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: str) -> list[Known]:
+def columns_for(goals: Any, place: FactList, form: Form, depth: int, products: str) -> list[FactColumn]:
     """Return the columns that share letters with a form, and products of them; see `PRODUCTS`."""
     scope = place.scope
     near = k.letters_in(form)
-    base_columns = list(place.kept(_facts, place, near))
+    base_columns = list(place.cached(_facts, place, near))
     powers = {p: None for f in (form, *(c.form for c in base_columns)) for m in f for p in m}
     if depth > 1:
         for atom, exponent in powers:
             base_columns.extend(_power(goals, place, atom, exponent, depth))
         for atom in {atom: None for atom, _ in powers}:
             base_columns.extend(function_columns(goals, place, atom, depth))
-    columns = [*base_columns, Known(k.ONE, True, ())]
+    columns = [*base_columns, FactColumn(k.ONE, True, ())]
     if products:
         columns.extend(_squares(place, form))
         usable = (
             base_columns
             if products == "zeros"
-            else [c for c in base_columns if not place.kept(scope.holds, "=", c.form)]
+            else [c for c in base_columns if not place.cached(scope.holds, "=", c.form)]
         )
         if products == "nearest":
             usable.sort(key=lambda c: len(k.letters_in(c.form) - near))
         for a, b in combinations_with_replacement(usable[:_MOST_FACTORS], 2):
             if len(a.form) * len(b.form) <= 200:
-                product_form = place.kept(scope.product, a.form, b.form)
+                product_form = place.cached(scope.product, a.form, b.form)
                 columns.append(
-                    Known(product_form, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit])
+                    FactColumn(product_form, a.strict and b.strict, (*a.factors, *b.factors), emit=[*a.emit, *b.emit])
                 )
     for m in {m: None for f in (form, *(c.form for c in columns)) for m in f}:
-        columns += place.kept(_signs, place, m)
+        columns += place.cached(_signs, place, m)
     return columns
 
 
-def pruned(columns: list[Known], target: Form) -> list[Known]:
+def pruned(columns: list[FactColumn], target: Form) -> list[FactColumn]:
     """Drop columns with a monomial that nothing can cancel, until no such column is left."""
     signed = [signed_monomials(c.form) for c in columns]
     against: dict[int, list[int]] = {}  # columns by the signed monomials that must cancel one of theirs
@@ -98,7 +98,7 @@ def signed_monomials(form: Form) -> tuple[int, ...]:
     return tuple(n if c > 0 else -n for n, c in zip(numbers, form.values(), strict=True))
 
 
-def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
+def _facts(place: FactList, near: Iterable[str]) -> list[FactColumn]:
     """Return the facts that share letters with ``near``, directly or through other facts."""
     scope = place.scope
     letters = set(near)
@@ -114,18 +114,18 @@ def _facts(place: FactList, near: Iterable[str]) -> list[Known]:
         letters.update(*(k.letters_in(fact[2]) for fact in new_facts))
         grown = len(letters) > before
     keys = set()
-    columns = list[Known]()
+    columns = list[FactColumn]()
     for relation, e, f in sorted(chosen, key=lambda fact: len(fact[2])):
         if not f or f.key() in keys:
             continue
         keys.add(f.key())
-        columns.append(Known(f, relation != "=" and scope.sign(f) == 3, (e,)))
+        columns.append(FactColumn(f, relation != "=" and scope.sign(f) == 3, (e,)))
         if relation == "=":
-            columns.append(Known(-f, False, (e,), negated=True))
+            columns.append(FactColumn(-f, False, (e,), negated=True))
     return columns
 
 
-def _signs(place: FactList, m: Any) -> list[Known]:
+def _signs(place: FactList, m: Any) -> list[FactColumn]:
     """Return columns for a monomial of known sign. An irrational constant in it is enclosed between rationals."""
     scope = place.scope
     closed = tuple(f for f in m if not k.letters_in(k.monomial([f])))
@@ -142,13 +142,13 @@ def _signs(place: FactList, m: Any) -> list[Known]:
         return []
     around = (monomial(open_factors, turned),) if open_factors else ()
     if not closed:
-        return [Known(k.monomial(m, turned), strength == 3, around)]
+        return [FactColumn(k.monomial(m, turned), strength == 3, around)]
     constant = k.monomial(closed)
     columns = []
     for gap in _enclosure(constant):
         if scope.sign(gap) & 1:
             product_form = scope.product(gap, open_form.times(turned))
-            columns.append(Known(product_form, strength == 3, (written(gap), *around)))
+            columns.append(FactColumn(product_form, strength == 3, (to_expr(gap), *around)))
     return columns
 
 
@@ -163,7 +163,7 @@ def _enclosure(constant: Form) -> tuple[Form, ...]:
     return constant - k.constant(fmpq(lo - 1, _SCALE)), k.constant(fmpq(hi + 1, _SCALE)) - constant
 
 
-def _squares(place: FactList, form: Form) -> Iterator[Known]:
+def _squares(place: FactList, form: Form) -> Iterator[FactColumn]:
     """Yield squares of differences of letters, and of letters and 1."""
     names = sorted(n for n in k.letters_in(form) if not n.startswith("#") and place.scope.kinds.get(n) in k.NUMBERS)
     letters = [k.letter(n) for n in names[:6]]
@@ -172,19 +172,19 @@ def _squares(place: FactList, form: Form) -> Iterator[Known]:
             gap = a - b
             square = k.row("*", gap, gap)
             emit: list[Callable[[], bool]] = [partial(place.square, gap)]
-            yield Known(place.form(square), False, (square,), emit=emit)
+            yield FactColumn(place.form(square), False, (square,), emit=emit)
 
 
-def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -> Iterator[Known]:
+def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -> Iterator[FactColumn]:
     """Yield instances of rules about an exponential or a power."""
     scope = place.scope
     unit = k.rational(1)
     if atom[0] == "e":
-        u = written(exponent)
+        u = to_expr(exponent)
         yield from _rule(place, "one-minus-exp", {"x": -u})
         for column in _rule(place, "one-minus-exp", {"x": u}):
             power = k.row("exp", u)
-            yield Known(
+            yield FactColumn(
                 scope.product(column.form, place.form(power)), False, (*column.factors, power), emit=column.emit
             )
         if goals.prove(place, -exponent, False, depth - 1):
@@ -194,8 +194,8 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
     if value is not None and (value.q == 1 or atom[0] == "prime"):
         return
     base = k.alone(atom)
-    b = written(base)
-    x = written(exponent)
+    b = to_expr(base)
+    x = to_expr(exponent)
     if atom == k.row("prime", "2") and scope.integer(exponent):
         yield from _rule(place, "power-of-two-grows", {"k": x})
     if not goals.prove(place, exponent, False, depth - 1):
@@ -209,11 +209,11 @@ def _power(goals: Any, place: FactList, atom: Any, exponent: Form, depth: int) -
         yield from _rule(place, "power-increasing", {"x": b, "p": k.rational(0), "q": x})
 
 
-def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[Known]:
+def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iterator[FactColumn]:
     """Yield instances of rules about a logarithm, floor, bit or maximum."""
     kind, *arguments = atom
     if kind == "log" and k.letters_in(arguments[0]) and goals.prove(place, arguments[0], True, depth - 1):
-        u = written(arguments[0])
+        u = to_expr(arguments[0])
         yield from _rule(place, "log-tangent", {"x": u})
         for least in (1, 2):
             if goals.prove(place, arguments[0] - k.constant(least), False, depth - 1):
@@ -221,26 +221,26 @@ def function_columns(goals: Any, place: FactList, atom: Any, depth: int) -> Iter
         if goals.prove(place, k.ONE - arguments[0], False, depth - 1):
             yield from _rule(place, "log-monotone", {"a": u, "b": k.rational(1)})
     elif kind == "floor":
-        u = written(arguments[0])
+        u = to_expr(arguments[0])
         yield from _rule(place, "floor-below", {"x": u})
         gap = k.row("+", k.row("floor", u), k.rational(1)) - u
-        yield Known(place.form(gap), True, (gap,), emit=[lambda: place.fact(">", gap, "fraction", u)])
+        yield FactColumn(place.form(gap), True, (gap,), emit=[lambda: place.fact(">", gap, "fraction", u)])
         for least in (0, 1):
             if goals.prove(place, arguments[0] - k.constant(least), False, depth - 1):
                 at_least = k.row("+", k.row("floor", u), k.rational(-least))
                 if goals.prove(place, place.form(at_least), False, depth - 2):
-                    yield Known(place.form(at_least), False, (at_least,))
+                    yield FactColumn(place.form(at_least), False, (at_least,))
     elif kind == "bit":
-        s, i = map(written, arguments)
+        s, i = map(to_expr, arguments)
         yield from _rule(place, "bit-times", {"s": s, "k": i, "x": k.rational(1)})
     elif kind == "max":
         for argument in arguments:
-            gap = written(k.alone(atom)) - written(argument)
+            gap = to_expr(k.alone(atom)) - to_expr(argument)
             if goals.prove(place, place.form(gap), False, depth - 1):
-                yield Known(place.form(gap), False, (gap,))
+                yield FactColumn(place.form(gap), False, (gap,))
 
 
-def _rule(place: FactList, name: str, where: dict[str, Expr]) -> Iterator[Known]:
+def _rule(place: FactList, name: str, where: dict[str, Expr]) -> Iterator[FactColumn]:
     """Yield the inequality of a rule's instance, which is written only if it is used."""
     gap = instance_gap(place, name, where)
     try:
@@ -248,7 +248,7 @@ def _rule(place: FactList, name: str, where: dict[str, Expr]) -> Iterator[Known]
     except k.Refused:
         return
     if form:
-        yield Known(form, False, (gap,), emit=[lambda: place.fact(">=", gap, "instance", "rule", name, where)])
+        yield FactColumn(form, False, (gap,), emit=[lambda: place.fact(">=", gap, "instance", "rule", name, where)])
 
 
 def instance_gap(place: FactList, name: str, where: dict[str, Any]) -> Expr | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import fmpq
 
-from dpverify.symbolic.certify.checker import Expr, Form, k, power, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, power, to_expr
 from dpverify.symbolic.certify.place import FactList
 
 _KINDS = ("log", "base", "floor", "popcount", "apply")
@@ -27,15 +27,15 @@ def by_equal_places(goals: Any, place: FactList, form: Form) -> bool:
             held = k.form_of({m: c for m, c in form.items() if (second, exponent) in m})
             factor = k.form_of({tuple(f for f in m if f != (second, exponent)): c for m, c in held.items()})
             moved = form - held + scope.product(factor, scope.joined(((first, exponent),)))
-            if moved is form or (moved and not goals.zero(place, moved)):
+            if moved is form or (moved and not goals.prove_zero(place, moved)):
                 continue
             hole = k.letter("HOLE")
             context = hole if first[0] == "base" else k.row(*first[:-1], hole)
-            context = context if exponent is k.ONE else k.row("^", context, written(exponent))
+            context = context if exponent is k.ONE else k.row("^", context, to_expr(exponent))
             gap = power(second, exponent) - power(first, exponent)
-            place.fact("=", gap, "congruent", "HOLE", context, written(second[-1]), written(first[-1]))
-            terms = [["1", [written(factor), gap]], *([["1", [written(moved)]]] if moved else [])]
-            return place.fact("=", written(form), "combine", [], terms)
+            place.fact("=", gap, "congruent", "HOLE", context, to_expr(second[-1]), to_expr(first[-1]))
+            terms = [["1", [to_expr(factor), gap]], *([["1", [to_expr(moved)]]] if moved else [])]
+            return place.fact("=", to_expr(form), "combine", [], terms)
     return False
 
 
@@ -49,10 +49,10 @@ def by_one_root(goals: Any, place: FactList, form: Form) -> bool:
     parts = [
         [k.rational(abs(form[m]) ** int(degree)), *(power(a, x.times(degree)) for a, x in m)] for m in (plus, minus)
     ]
-    if not all(goals.expr(place, part) for side in parts for part in side):
+    if not all(goals.prove_expr(place, part) for side in parts for part in side):
         return False
     first, second = (k.row("*", *side) for side in parts)
-    if not goals.zero(place, place.form(first - second)):
+    if not goals.prove_zero(place, place.form(first - second)):
         return False
     root = k.rational(fmpq(1, degree))
     context = k.row("^", k.letter("HOLE"), root)
@@ -62,7 +62,7 @@ def by_one_root(goals: Any, place: FactList, form: Form) -> bool:
 
 def by_value(goals: Any, place: FactList, form: Form) -> bool:
     """Prove that a form is 0 by replacing a floor of a number by its value."""
-    expr = written(form)
+    expr = to_expr(form)
     hole = k.letter("HOLE")
     for floor in _floors_of_numbers(expr):
         value = k.ball(place.form(floor)).unique_fmpz()
@@ -71,7 +71,7 @@ def by_value(goals: Any, place: FactList, form: Form) -> bool:
         context = _replaced(expr, floor, hole)
         number = k.rational(value)
         moved = k.put(context, {"HOLE": number})
-        if moved is not expr and goals.zero(place, place.form(moved)):
+        if moved is not expr and goals.prove_zero(place, place.form(moved)):
             gap = expr - moved
             place.fact("=", gap, "congruent", "HOLE", context, floor, number)
             return place.fact("=", expr, "combine", [], [["1", [gap]], ["1", [moved]]])
@@ -100,7 +100,7 @@ def by_floors(goals: Any, place: FactList, form: Form, strict: bool, depth: int)
         floor_form = k.alone(m[0][0])
         gap = floor_form + k.ONE - u if c > 0 else u - floor_form
         remainder -= gap.times(abs(c))
-        gaps.append((c, written(gap), written(u)))
+        gaps.append((c, to_expr(gap), to_expr(u)))
     has_strict_gap = any(c > 0 for c, *_ in gaps)
     if not gaps or not goals.prove(place, remainder, strict and not has_strict_gap, depth - 1):
         return False
@@ -109,7 +109,7 @@ def by_floors(goals: Any, place: FactList, form: Form, strict: bool, depth: int)
             place.fact(">", gap, "fraction", u)
         else:
             place.fact(">=", gap, "instance", "rule", "floor-below", {"x": u})
-    return _added(place, form, strict, [(written(remainder), 1), *((gap, abs(c)) for c, gap, _ in gaps)])
+    return _added(place, form, strict, [(to_expr(remainder), 1), *((gap, abs(c)) for c, gap, _ in gaps)])
 
 
 def by_logarithms(goals: Any, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -120,7 +120,7 @@ def by_logarithms(goals: Any, place: FactList, form: Form, strict: bool, depth: 
     (_, low), (_, high) = sorted(logarithms, key=lambda one: one[0][1])
     if not (goals.prove(place, low, True, depth - 1) and goals.prove(place, high - low, False, depth - 1)):
         return False
-    where = {"a": written(low), "b": written(high)}
+    where = {"a": to_expr(low), "b": to_expr(high)}
     gap = k.row("log", where["b"]) - k.row("log", where["a"])
     place.fact(">=", gap, "instance", "rule", "log-monotone", where)
     return len(form) == 2 and _added(place, form, False, [(gap, max(form.values()))])
@@ -135,8 +135,8 @@ def by_squares(goals: Any, place: FactList, form: Form, strict: bool, depth: int
     product = place.scope.product(form, total)
     if not (goals.prove(place, total, True, depth - 1) and goals.prove(place, product, strict, depth - 1)):
         return False
-    by = ["combine", [written(total)], [["1", [written(product)]]]]
-    return place.fact(_RELATION[strict], written(form), *by)
+    by = ["combine", [to_expr(total)], [["1", [to_expr(product)]]]]
+    return place.fact(_RELATION[strict], to_expr(form), *by)
 
 
 def _alone(form: Form, kind: str) -> list[tuple[tuple[Any, Any], Form]]:
@@ -146,4 +146,4 @@ def _alone(form: Form, kind: str) -> list[tuple[tuple[Any, Any], Form]]:
 
 def _added(place: FactList, form: Form, strict: bool, parts: list[tuple[Expr, Any]]) -> bool:
     terms = [[str(c), [gap]] for gap, c in parts]
-    return place.fact(_RELATION[strict], written(form), "combine", [], terms)
+    return place.fact(_RELATION[strict], to_expr(form), "combine", [], terms)

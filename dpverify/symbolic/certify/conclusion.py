@@ -8,12 +8,12 @@ from typing import Any
 from dpverify.ledger.records import ORDERS, RelationToDerived
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.chains import read
-from dpverify.symbolic.derive.define import reworded
+from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.integers import divided
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.setting import Setting
 from dpverify.symbolic.derive.steps import Derivation
-from dpverify.symbolic.derive.unnamed import without_names
+from dpverify.symbolic.derive.unnamed import without_local_names
 from dpverify.symbolic.exact.numbers import EvaluationError, compare
 from dpverify.symbolic.expressions.ranges import Variable
 from dpverify.symbolic.expressions.translation import compile_expr, sympy_conditions, sympy_sides, sympy_symbols
@@ -30,11 +30,11 @@ def relation_to_derived(statement: Statement, derivation: Derivation, checker: A
     ``differ`` if each is certainly better at some point, and the printed side is ``stronger`` if only it is.
     """
     if checker is None:
-        return _at_points(reworded(divided(statement, derivation.division)), derivation)
+        return _at_points(expand_definition(divided(statement, derivation.division)), derivation)
     if statement.relation in ORDERS:
         return "weaker"
     proof = _proof_of_chain(checker, derivation)
-    gap = proof.rhs - read(prepared(without_names(derivation)).last)
+    gap = proof.rhs - read(prepared(without_local_names(derivation)).last)
     return "equal" if proof.scope.holds("=", proof.scope.form(gap)) else "weaker"
 
 
@@ -68,7 +68,7 @@ def _points(
     variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
 ) -> list[dict[str, Any]]:
     """Return cached points: controls of a derivation change the printed side but not its domain."""
-    return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.found
+    return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.samples
 
 
 def _certain_differences(derived: Any, printed: Any, points: list[dict[str, Any]]) -> tuple[bool, bool]:

@@ -6,7 +6,7 @@ from itertools import chain
 
 from flint import fmpq
 
-from dpverify.symbolic.certify.checker import Expr, Form, k, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, to_expr
 from dpverify.symbolic.certify.columns import PRODUCTS, columns_for, pruned, signed_monomials
 from dpverify.symbolic.certify.comparisons import (
     by_equal_places,
@@ -17,7 +17,7 @@ from dpverify.symbolic.certify.comparisons import (
     by_value,
 )
 from dpverify.symbolic.certify.place import FactList
-from dpverify.symbolic.certify.polynomials import cleared, denominators, factors_of, shared, shifted
+from dpverify.symbolic.certify.polynomials import cleared, common_powers, denominators, factors_of, shifted
 from dpverify.symbolic.prove.certificate import solve
 
 _DEPTH = 5
@@ -34,7 +34,7 @@ class Goals:
         self.effort = _EFFORT
         self.solved: dict[tuple[Form, tuple[Form, ...], tuple[bool, ...]], list[fmpq] | None] = {}  # linear programs
 
-    def expr(self, place: FactList, expr: Expr, strict: bool = False) -> bool:
+    def prove_expr(self, place: FactList, expr: Expr, strict: bool = False) -> bool:
         """Prove the sign of an expression."""
         return self.prove(place, place.form(expr), strict)
 
@@ -50,8 +50,8 @@ class Goals:
         tried = place.failed.get(key, (0, 0))
         if key in place.busy or (tried[0] >= depth and tried[1] == len(scope.facts)):
             return False
-        expr = written(form)
-        if place.refuted(expr, strict):
+        expr = to_expr(form)
+        if place.is_refuted(expr, strict):
             place.failed[key] = _DEPTH, len(scope.facts)
             return False
         place.busy.add(key)
@@ -62,7 +62,7 @@ class Goals:
                 self._terms,
                 self._linear,
                 self._whole,
-                self._stand_ins,
+                self._by_arguments,
                 self._fraction,
                 self._polynomial,
                 self._shift,
@@ -77,49 +77,53 @@ class Goals:
         place.failed[key] = depth, len(place.scope.facts)
         return False
 
-    def apart(self, place: FactList, form: Form) -> bool:
+    def prove_nonzero(self, place: FactList, form: Form) -> bool:
         """Prove that a form is not 0."""
         return bool(place.scope.sign(form) & 2) or any(
             self.prove(place, signed_form, True) for signed_form in (form, -form)
         )
 
-    def zero(self, place: FactList, form: Form) -> bool:
+    def prove_zero(self, place: FactList, form: Form) -> bool:
         """Prove that a form is 0."""
         if place.scope.holds("=", form):
             return True
-        expr = written(form)
-        under = denominators(form)
-        if under and all(self.apart(place, d) for d in under) and not cleared(place.scope, place.form(expr), under):
-            return place.fact("=", expr, "combine", [written(d) for d in under], [])
+        expr = to_expr(form)
+        factors = denominators(form)
+        if (
+            factors
+            and all(self.prove_nonzero(place, d) for d in factors)
+            and not cleared(place.scope, place.form(expr), factors)
+        ):
+            return place.fact("=", expr, "combine", [to_expr(d) for d in factors], [])
         if any(way(self, place, place.form(expr)) for way in (by_equal_places, by_one_root, by_value)):
             return True
-        if any(place.refuted(written(signed_form), False) for signed_form in (form, -form)):
+        if any(place.is_refuted(to_expr(signed_form), False) for signed_form in (form, -form)):
             return False
         return self.prove(place, form) and self.prove(place, -form)
 
-    def known(self, place: FactList, relation: str, expr: Expr) -> bool:
+    def prove_relation(self, place: FactList, relation: str, expr: Expr) -> bool:
         """Prove that an expression has a relation to 0."""
         form = place.form(expr)
         if relation == "=":
-            return self.zero(place, form)
-        return self.apart(place, form) if relation == "!=" else self.prove(place, form, relation == ">")
+            return self.prove_zero(place, form)
+        return self.prove_nonzero(place, form) if relation == "!=" else self.prove(place, form, relation == ">")
 
     # ---- ways to prove a sign
 
     def _combined(self, place: FactList, form: Form, strict: bool, coefficient: object, factors: list[Expr]) -> bool:
-        return place.fact(_RELATION[strict], written(form), "combine", [], [[str(coefficient), factors]])
+        return place.fact(_RELATION[strict], to_expr(form), "combine", [], [[str(coefficient), factors]])
 
     def _split(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Split by which argument of a maximum is the largest."""
         maxima = [atom for m in form for atom, _ in m if atom[0] == "max"]
         if not maxima:
             return False
-        a, b = map(written, maxima[0][1:3])
+        a, b = map(to_expr, maxima[0][1:3])
         return self.by_cases(place, (a - b), form, strict, depth)
 
     def by_cases(self, place: FactList, gap: Expr, form: Form, strict: bool, depth: int) -> bool:
         """Prove a sign where an expression is nonnegative, and where it is negative."""
-        expr = written(form)
+        expr = to_expr(form)
         lists: tuple[list[object], list[object]] = ([], [])
         for relation, assumed, items in ((">=", gap, lists[0]), (">", -gap, lists[1])):
             case = place.case(relation, assumed, items)
@@ -130,7 +134,7 @@ class Goals:
 
     def _factors(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Prove the sign of a monomial, or of a common factor and its cofactor."""
-        powers, cofactor = shared(place.scope, form)
+        powers, cofactor = common_powers(place.scope, form)
         if not powers and len(form) > 1:
             return False
         coefficient = fmpq(1)
@@ -143,13 +147,13 @@ class Goals:
         for atom, exponent in powers:
             factor_sign = self._power(place, atom, exponent, strict, depth)
             sign *= factor_sign
-            factors.append(written(place.scope.joined(((atom, exponent),)).times(factor_sign or 1)))
+            factors.append(to_expr(place.scope.joined(((atom, exponent),)).times(factor_sign or 1)))
             if not factor_sign:
                 return False
         if cofactor:
             factor_sign = self._either(place, cofactor, strict, depth)
             sign *= factor_sign
-            factors.append(written(cofactor.times(factor_sign or 1)))
+            factors.append(to_expr(cofactor.times(factor_sign or 1)))
         return sign > 0 and (
             place.scope.holds(_RELATION[strict], form) or self._combined(place, form, strict, coefficient, factors)
         )
@@ -160,22 +164,22 @@ class Goals:
 
     def _power(self, place: FactList, atom: Form, exponent: Form, strict: bool, depth: int) -> int:
         """Return the sign of an atom's power, by the sign of the atom or by facts about powers, or 0."""
-        alone = k.alone(atom)
+        atom_form = k.alone(atom)
         value = exponent.constant()
         power_form = place.scope.joined(((atom, exponent),))
         if value is not None and value.q == 1 and value.p % 2 == 0:
-            return int(not strict or self.apart(place, alone))
+            return int(not strict or self.prove_nonzero(place, atom_form))
         if atom[0] != "base" and value == 1:
             if atom[0] in ("letter", "moment", "norm", "inner", "integral", "apply"):
-                signs = (s for s in (1, -1) if self._of_letter(place, alone.times(s), strict, depth))
+                signs = (s for s in (1, -1) if self._of_letter(place, atom_form.times(s), strict, depth))
                 return next(signs, 0)
             if self._atom(place, atom, strict, depth):
                 return 1
-            return -1 if self.combination(place, -alone, strict, depth) else 0
-        if self.prove(place, alone, strict or (value is not None and value < 0), depth - 1):
+            return -1 if self.combination(place, -atom_form, strict, depth) else 0
+        if self.prove(place, atom_form, strict or (value is not None and value < 0), depth - 1):
             return int(place.scope.holds(_RELATION[strict], power_form))
-        if value == -1 and self.prove(place, -alone, True, depth - 1):
-            return -int(place.fact(">", written(-power_form), "combine", [written(-alone)], [["1", []]]))
+        if value == -1 and self.prove(place, -atom_form, True, depth - 1):
+            return -int(place.fact(">", to_expr(-power_form), "combine", [to_expr(-atom_form)], [["1", []]]))
         return 0
 
     def _of_letter(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
@@ -185,10 +189,10 @@ class Goals:
         """Prove the sign of a function: of a sum by its terms, of other functions by facts about them."""
         kind, *arguments = atom
         if kind == "sum" and not strict:
-            expr = k.row(*written(k.alone(atom)))
+            expr = k.row(*to_expr(k.alone(atom)))
             term, _ = place.scope.term(*expr)
-            inner = place.inside("oo" if arguments[0] == "oo" else written(arguments[0]))
-            return self.expr(inner, term) and place.termwise(expr)
+            inner = place.inside("oo" if arguments[0] == "oo" else to_expr(arguments[0]))
+            return self.prove_expr(inner, term) and place.termwise(expr)
         if kind == "floor" and not strict and self.prove(place, arguments[0], False, depth - 1):
             return True
         return self.combination(place, k.alone(atom), strict, depth)
@@ -237,15 +241,15 @@ class Goals:
         if not all(emit() for _, c in used for emit in c.emit):
             return False
         terms = [[str(-w if c.negated else w), list(c.factors)] for w, c in used]
-        return place.fact(_RELATION[strict], written(form), "combine", [], terms)
+        return place.fact(_RELATION[strict], to_expr(form), "combine", [], terms)
 
     def _whole(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Prove that an integer is nonnegative because it is above -1."""
         if strict or not place.scope.integer(form):
             return False
-        return self.prove(place, form + k.ONE, True, depth - 2) and place.fact(">=", written(form), "whole")
+        return self.prove(place, form + k.ONE, True, depth - 2) and place.fact(">=", to_expr(form), "whole")
 
-    def _stand_ins(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
+    def _by_arguments(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Compare the arguments of floors, logarithms or roots."""
         ways = (by_floors, by_logarithms, by_squares)
         return any(way(self, place, form, strict, depth) for way in ways)
@@ -263,8 +267,8 @@ class Goals:
             return False
         if not self.prove(place, top, strict, depth - 1):
             return False
-        by = ["combine", [written(d) for d in divisors], [["1", [written(top)]]]]
-        return place.fact(_RELATION[strict], written(form), *by)
+        by = ["combine", [to_expr(d) for d in divisors], [["1", [to_expr(top)]]]]
+        return place.fact(_RELATION[strict], to_expr(form), *by)
 
     def _polynomial(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Prove the signs of the factors of a form as a polynomial in its atoms."""
@@ -275,20 +279,20 @@ class Goals:
         factors = []
         for factor, count in factorization:
             if count % 2 == 0:
-                turned = self._either(place, factor, True, depth) if strict else 1
-                root = written(factor.times(turned or 1))
-                if not (turned if strict else place.square(root)):
+                factor_sign = self._either(place, factor, True, depth) if strict else 1
+                root = to_expr(factor.times(factor_sign or 1))
+                if not (factor_sign if strict else place.square(root)):
                     return False
                 factors += [root, root] * (count // 2) if strict else [k.row("*", root, root)] * (count // 2)
                 continue
-            turned = self._either(place, factor, strict, depth)
-            if not turned:
+            factor_sign = self._either(place, factor, strict, depth)
+            if not factor_sign:
                 return False
-            sign *= turned
-            factors += [written(factor.times(turned))] * count
+            sign *= factor_sign
+            factors += [to_expr(factor.times(factor_sign))] * count
         return sign > 0 and self._combined(place, form, strict, abs(coefficient), factors)
 
     def _shift(self, place: FactList, form: Form, strict: bool, depth: int) -> bool:
         """Measure letters from rational bounds such that no coefficient is negative."""
         terms = shifted(self, place, form)
-        return terms is not None and place.fact(_RELATION[strict], written(form), "combine", [], terms)
+        return terms is not None and place.fact(_RELATION[strict], to_expr(form), "combine", [], terms)

@@ -20,12 +20,12 @@ from dpverify.symbolic.certify.prefix import (
     from_compare,
     from_formula,
     from_sympy,
+    instance_data,
     kind_of,
     letter_of,
     premise_data,
-    said_by,
 )
-from dpverify.symbolic.derive.define import Referenced, define, fixed_names, hidden_letters, meant_by
+from dpverify.symbolic.derive.define import ClaimPremise, define, fixed_names, hidden_letters, quantity_formula
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.steps import Derivation, Premise, symbol_conditions
 from dpverify.symbolic.derive.unnamed import is_named
@@ -47,13 +47,13 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
     constraints = [c for name in domains for c in statement.domains[name].constraints]
     if statement.rhs is None or statement.relation not in {"<=", ">=", "<", ">", "=", *k.ORDERS}:
         raise NotExpressibleError("the statement has no sides with a relation between them that is known here")
-    meaning = meant_by(statement)
+    meaning = quantity_formula(statement)
     letters: dict[str, str] = {name: statement.domains[name].kind for name in names}
     conditions = [*constraints, *statement.requires]
-    symbols, about = hidden_letters(statement)
+    symbols, letter_conditions = hidden_letters(statement)
     if meaning is not None:
         symbols = symbols | meaning.letters
-        about = [*about, *meaning.conditions]
+        letter_conditions = [*letter_conditions, *meaning.conditions]
     symbols = dict(sorted(symbols.items()))  # they come from sets, whose order differs between processes
     vectors = set() if meaning is None else {s for e in meaning.formula.atoms(Norm, Inner) for s in e.free_symbols}
     kinds = {name: "vector" if s in vectors and not s.is_real else kind_of(s) for name, s in symbols.items()}
@@ -69,7 +69,7 @@ def record_header(statement: Statement, start: Any = None) -> dict[str, Any]:
         "definitions": definitions_of(statement),
         "letters": letters,
         "conditions": [condition for c in conditions for condition in from_compare(c, defined)]
-        + [condition for relation in about for condition in conditions_of(relation)]
+        + [condition for relation in letter_conditions for condition in conditions_of(relation)]
         + signs,
         "lhs": left if statement.lhs is None else from_formula(statement.lhs, defined),
         "relation": statement.relation,
@@ -119,7 +119,7 @@ def definitions_of(statement: Statement) -> list[dict[str, Any]]:
 
 def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     """Return what a derivation proves, for all letters except local ones that its ends do not contain."""
-    hidden = unseen_letters(derivation)
+    hidden = internal_letters(derivation)
     granted = [p for p in derivation.premises.values() if isinstance(p, Hypothesis) or is_named(p)]
     relations = [_RELATION[p.relation](p.lhs, p.rhs, evaluate=False) for p in granted]
     assumed = [a for a in (*derivation.assumptions, *relations) if not hidden & _names(a)]
@@ -127,7 +127,7 @@ def lemma_header(derivation: Derivation, name: str) -> dict[str, Any]:
     symbols = {s for e in (*ends, *assumed) for s in e.free_symbols if s.name not in hidden}
     plain = sorted((s for s in symbols if declared(derivation, s.name) is None), key=str)
     instance = Instance(ends[0], derivation.relation, ends[1], tuple(Holds(a) for a in assumed))
-    header = said_by(instance, plain)
+    header = instance_data(instance, plain)
     header["conditions"] = [c for c in header["conditions"] if c[0] != "integer"]
     return {"name": name, **header, "letters": header["letters"] | functions_of(derivation)}
 
@@ -163,7 +163,7 @@ def premise_header(premise: Premise, name: str, letters: Collection[str]) -> dic
     return {"name": name, **premise_data(premise, letters)}
 
 
-def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
+def measured_header(premise: ClaimPremise, name: str) -> dict[str, Any]:
     """Return what a referenced statement says about a letter that names what its record measures."""
     statement = premise.statement
     # The proof may have replaced a letter that the record does not have.
@@ -190,7 +190,7 @@ def measured_header(premise: Referenced, name: str) -> dict[str, Any]:
     }
 
 
-def unseen_letters(derivation: Derivation) -> set[str]:
+def internal_letters(derivation: Derivation) -> set[str]:
     """Return the local letters that the ends of a derivation do not contain."""
     return set(derivation.local) - _names(derivation.start, derivation.last)
 

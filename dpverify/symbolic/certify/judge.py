@@ -14,7 +14,7 @@ from dpverify.symbolic.certify.chains import Path
 from dpverify.symbolic.certify.writer import symbols_of
 from dpverify.symbolic.derive.cited import letters_of_citations
 from dpverify.symbolic.derive.preparation import prepared
-from dpverify.symbolic.derive.setting import Setting, check_shown, evaluate_step, shown_relations
+from dpverify.symbolic.derive.setting import Setting, check_cited_facts, cited_relations, evaluate_step
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Link, Premise, Step
 from dpverify.symbolic.expressions.ranges import AnyFunction, AnyVector
 from dpverify.symbolic.prove.facts import Facts
@@ -25,10 +25,10 @@ from dpverify.symbolic.rules.base import Instance
 def check_derivation(derivation: Derivation, points: int = 300, seed: int = 0) -> DerivationResult:
     """Return the verdict on each step of a derivation, from its own certificate and from points of its domain."""
     check_form(prepared(derivation))
-    return judged(derivation, certify_chain(derivation), points, seed)
+    return judge_derivation(derivation, certify_chain(derivation), points, seed)
 
 
-def judged(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
+def judge_derivation(derivation: Derivation, certificate: Certificate, points: int, seed: int) -> DerivationResult:
     """Return the verdict on each step of a derivation, from a certificate of it and from points of its domain.
 
     A step is ``proved`` (the certificate contains it, and no point violates it), ``checked`` (no point violates it, but
@@ -47,8 +47,8 @@ def judged(derivation: Derivation, certificate: Certificate, points: int, seed: 
     )
     reports = list(link_reports(clean, certificate, setting))
     results = [_result(clean, report) for report in reports]
-    found = len(setting.points.found)
-    note = "" if setting.points.enough else f"only {found} of {points} points met the assumptions"
+    count = len(setting.points.samples)
+    note = "" if setting.points.is_complete else f"only {count} of {points} points met the assumptions"
     if certificate.data is None and not certificate.problems:
         note = note or certificate.reason
     is_right = (
@@ -62,10 +62,10 @@ def judged(derivation: Derivation, certificate: Certificate, points: int, seed: 
 def setting_of(clean: Derivation, points: int, seed: int) -> Setting:
     """Return the sample points of a prepared derivation; raise a `DerivationError` if it is malformed."""
     check_form(clean)
-    return Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, shown_relations(clean))
+    return Setting(clean.variables, symbols_of(clean), clean.assumptions, points, seed, cited_relations(clean))
 
 
-def of_steps(derivation: Derivation, certificate: Certificate) -> Certificate:
+def step_certificate(derivation: Derivation, certificate: Certificate) -> Certificate:
     """Return the certificate that decides about the steps.
 
     Steps that do not reach the claim may still be proved. They then get a certificate of their own.
@@ -78,9 +78,9 @@ def of_steps(derivation: Derivation, certificate: Certificate) -> Certificate:
 def check_form(clean: Derivation) -> None:
     """Raise a `DerivationError` if a prepared derivation is malformed, or uses a fact that is not proved."""
     _ = clean.relation, letters_of_citations(clean)
-    _ = shown_relations(clean)
-    if clean.shown:
-        check_shown(clean, Facts().given(clean.assumptions))
+    _ = cited_relations(clean)
+    if clean.cited_facts:
+        check_cited_facts(clean, Facts().assume(clean.assumptions))
     for step in steps_of(clean.steps):
         instance_of(clean, step)
 
@@ -90,10 +90,10 @@ def link_reports(clean: Derivation, certificate: Certificate, setting: Setting) 
     return _reports(certificate, clean.start, clean.steps, setting, (), "")
 
 
-AFTER = "not examined, since another step is not proved"
+AFTER_FAILURE = "not examined, since another step is not proved"
 NOT_NEEDED = "not examined, since the certificate does not need it"
 NO_CERTIFICATE = "not examined, since the derivation has no certificate"
-NOT_EXAMINED = (AFTER, NOT_NEEDED, NO_CERTIFICATE)
+NOT_EXAMINED = (AFTER_FAILURE, NOT_NEEDED, NO_CERTIFICATE)
 
 
 class LinkReport(NamedTuple):
@@ -113,7 +113,7 @@ def _reports(
     for number, link in enumerate(links):
         path = (*around, number)
         for case_number, case in enumerate(link.cases if isinstance(link, Cases) else ()):
-            inside = setting.narrowed(case.assumption)
+            inside = setting.with_assumption(case.assumption)
             label = f"{prefix}case {case.assumption}: "
             yield from _reports(certificate, old, case.steps, inside, (*path, case_number), label)
         values = evaluate_step(old, link.expr, link.relation, setting)
@@ -130,7 +130,7 @@ def _why_not_proved(certificate: Certificate, path: Path) -> str:
         return certificate.problems[path]
     if trace is None or trace.is_proved(path):
         return ""
-    return AFTER if certificate.data is None else NOT_NEEDED
+    return AFTER_FAILURE if certificate.data is None else NOT_NEEDED
 
 
 def _result(derivation: Derivation, report: LinkReport) -> StepResult:
@@ -146,12 +146,12 @@ def _result(derivation: Derivation, report: LinkReport) -> StepResult:
     elif values.undefined:
         status = "undecided"
         reason = f"without a value {values.undefined}"
-    elif isinstance(link, Step) and (frozen := setting.frozen(report.old, link.expr)):
+    elif isinstance(link, Step) and (constant_letters := setting.constant_letters(report.old, link.expr)):
         status = "undecided"
-        reason = f"every point has the same {', '.join(frozen)}"
-    elif isinstance(link, Step) and not setting.points.enough:
+        reason = f"every point has the same {', '.join(constant_letters)}"
+    elif isinstance(link, Step) and not setting.points.is_complete:
         status = "undecided"
-        reason = f"only {len(setting.points.found)} points meet the assumptions"
+        reason = f"only {len(setting.points.samples)} points meet the assumptions"
     return StepResult(
         expression=str(link.expr),
         latex=sympy.latex(link.expr),
@@ -159,7 +159,7 @@ def _result(derivation: Derivation, report: LinkReport) -> StepResult:
         rule=link.rule if isinstance(link, Step) else "cases",
         premises=list(link.premises) if isinstance(link, Step) else [],
         status=status,
-        points=values.evaluated,
+        points=values.count,
         slack=values.slack,
         note="; ".join(filter(None, (report.prefix + link.note, reason))),
     )
@@ -197,14 +197,14 @@ def is_granted(derivation: Derivation, link: Link) -> bool:
         return any(is_granted(derivation, inside) for case in link.cases for inside in case.steps)
     arbitrary = (AnyFunction, AnyVector)
     drawn = {name for name, variable in derivation.variables.items() if isinstance(variable, arbitrary)}
-    return any(_is_given(derivation.premises[name], drawn) for name in link.premises)
+    return any(_is_unproved(derivation.premises[name], drawn) for name in link.premises)
 
 
-def _is_given(premise: Premise, drawn: set[str]) -> bool:
+def _is_unproved(premise: Premise, drawn: set[str]) -> bool:
     """Test whether a premise is about drawn values, is a fact of the literature, or depends on such a premise."""
-    if not premise.under:
+    if not premise.subderivations:
         sides = (premise.lhs, premise.rhs)
         names = {str(part.func) for side in sides for part in side.atoms(AppliedUndef)}
         names |= {symbol.name for side in sides for symbol in side.free_symbols}
-        return bool(names & drawn) or bool(getattr(premise, "is_given", False))
-    return any(_is_given(inner, drawn) for chain, _ in premise.under for inner in chain.premises.values())
+        return bool(names & drawn) or bool(getattr(premise, "is_unproved", False))
+    return any(_is_unproved(inner, drawn) for chain, _ in premise.subderivations for inner in chain.premises.values())

@@ -11,7 +11,7 @@ from flint import fmpq
 from dpverify.symbolic.certify.checker import Expr, Form, Point, k, value_of
 
 
-class Writing(k.Proof):  # type: ignore[misc]
+class ExpressionProof(k.Proof):  # type: ignore[misc]
     """A proof of the checker whose data may contain expressions."""
 
     def read(self, data: Any) -> Expr:
@@ -42,7 +42,7 @@ class FactList:
         self.prepared: set[Expr] = set()
         self.busy: set[Any] = set()
         self.ranges: dict[Any, InRange] = {}
-        self.computed: tuple[tuple[Any, int], dict[Hashable, Any]] = (None, 0), {}
+        self.cache: tuple[tuple[Any, int], dict[Hashable, Any]] = (None, 0), {}
 
     @property
     def scope(self) -> Any:
@@ -52,18 +52,18 @@ class FactList:
             self.stale = False
         return self._scope
 
-    def kept(self, compute: Callable[..., Any], *arguments: Hashable) -> Any:
+    def cached(self, compute: Callable[..., Any], *arguments: Hashable) -> Any:
         """Return the cached result of a function, as long as no fact has been added since."""
         now = self.scope, len(self.scope.facts)
-        if now != self.computed[0]:
-            self.computed = now, {}
-        results = self.computed[1]
+        if now != self.cache[0]:
+            self.cache = now, {}
+        results = self.cache[1]
         key = (compute, *arguments)
         if key not in results:
             results[key] = compute(*arguments)
         return results[key]
 
-    def written(self) -> list[Any]:
+    def current_list(self) -> list[Any]:
         """Return the list to which the next fact is added."""
         return self.items
 
@@ -76,8 +76,8 @@ class FactList:
         except k.Refused as error:
             self.refusal = str(error)
             return False
-        self.written().append(item)
-        self.learned((relation, expr))
+        self.current_list().append(item)
+        self.note_fact((relation, expr))
         return True
 
     def square(self, root: Expr) -> bool:
@@ -94,7 +94,7 @@ class FactList:
         where = {"f": ["idx", k.rational(0)], "g": terms, "lo": lo, "hi": hi}
         return self.fact(">=", total, "instance", "rule", "sum-termwise", where)
 
-    def learned(self, fact: Any) -> None:
+    def note_fact(self, fact: Any) -> None:
         """Note that a fact was learned."""
         del fact
         self.version += 1
@@ -120,13 +120,15 @@ class FactList:
         points = [p for p in self.points if _may_hold(value_of(expr, p), strict)]
         return FactList(self.proof, self.scope.case(relation, expr), items, points, self.unused)
 
-    def split(self, expr: Expr, then: list[Any], other: list[Any], relation: str, claim: Expr) -> None:
+    def split(self, expr: Expr, if_nonnegative: list[Any], if_negative: list[Any], relation: str, claim: Expr) -> None:
         """Write a split into expr >= 0 and expr < 0, in which both lists prove a claim, and learn the claim."""
         self.scope.learn(relation, claim)
-        self.written().append({"split": expr, "then": then, "else": other, "is": [relation, claim]})
-        self.learned((relation, claim))
+        self.current_list().append(
+            {"split": expr, "then": if_nonnegative, "else": if_negative, "is": [relation, claim]}
+        )
+        self.note_fact((relation, claim))
 
-    def refuted(self, expr: Expr, strict: bool) -> bool:
+    def is_refuted(self, expr: Expr, strict: bool) -> bool:
         """Test whether an expression is negative at one of the points (not positive, if ``strict``)."""
         for point in self.points:
             value = value_of(expr, point)
@@ -146,48 +148,48 @@ def _may_hold(value: float | None, strict: bool) -> bool:
 class InRange(FactList):
     """The place of an index within its range."""
 
-    def __init__(self, around: FactList, length: Any) -> None:
-        self.around, self.length, self.seen = around, length, tuple[int, ...]()
-        self.index = f"%{around.scope.depth}"
+    def __init__(self, outer: FactList, length: Any) -> None:
+        self.outer, self.length, self.outer_versions = outer, length, tuple[int, ...]()
+        self.index = f"%{outer.scope.depth}"
         self.item: dict[str, Any] | None = None
         points = []
-        for point in around.points:
+        for point in outer.points:
             top = 40.0 if isinstance(length, str) else value_of(length, point)
             if top is None or math.isnan(top) or top < 0:
                 continue
             ends = {0.0, 1.0, math.floor(min(top, 1e6) / 2), math.floor(top)}
             points += [{**point, self.index: n} for n in sorted(ends) if n <= top]
-        super().__init__(around.proof, None, [], points[:24], around.unused)
+        super().__init__(outer.proof, None, [], points[:24], outer.unused)
 
     @property
     def scope(self) -> Any:
         """The checker's scope, renewed after new facts outside."""
-        if self.seen != self.around.versions():
-            self._scope = self.around.scope.inside(self.length)
-            self.seen = self.around.versions()
+        if self.outer_versions != self.outer.versions():
+            self._scope = self.outer.scope.inside(self.length)
+            self.outer_versions = self.outer.versions()
         return super().scope
 
     def versions(self) -> tuple[int, ...]:
         """Return numbers that change when facts are learned at this place or around it."""
-        return (self.version, *self.around.versions())
+        return (self.version, *self.outer.versions())
 
-    def learned(self, fact: Any) -> None:
+    def note_fact(self, fact: Any) -> None:
         """Notify the places around, where sums may have become simpler."""
-        super().learned(fact)
-        outer = self.around
-        self._tell(outer, fact)
+        super().note_fact(fact)
+        outer = self.outer
+        self._add_range_fact(outer, fact)
 
-    def _tell(self, outer: FactList, fact: Any) -> None:
+    def _add_range_fact(self, outer: FactList, fact: Any) -> None:
         outer._scope.facts.append(("within", self.length, fact))
         outer.stale = True
         if isinstance(outer, InRange):
-            outer._tell(outer.around, ("within", self.length, fact))
+            outer._add_range_fact(outer.outer, ("within", self.length, fact))
 
-    def written(self) -> list[Any]:
+    def current_list(self) -> list[Any]:
         """Return a list of facts at the end of the list outside."""
-        around = self.around.written()
-        if self.item is None or not around or around[-1] is not self.item:
+        outer = self.outer.current_list()
+        if self.item is None or not outer or outer[-1] is not self.item:
             self.item = {"within": self.length, "facts": []}
-            around.append(self.item)
+            outer.append(self.item)
         facts: list[Any] = self.item["facts"]
         return facts

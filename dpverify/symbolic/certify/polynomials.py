@@ -9,7 +9,7 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from dpverify.symbolic.certify.checker import Expr, Form, k, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, to_expr
 from dpverify.symbolic.certify.prefix import from_sympy
 from dpverify.symbolic.rules import find_rule
 
@@ -17,7 +17,7 @@ _MOST_DEGREE = 14
 _MOST_SHIFTED = 4
 
 
-def shared(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
+def common_powers(scope: Any, form: Form) -> tuple[list[tuple[Any, Form]], Form]:
     """Return the powers of atoms that all monomials share, and the form without them."""
     if len(form) == 1:
         return list(min(form)), k.constant(form[min(form)])
@@ -164,7 +164,7 @@ def on_interval(goals: Any, place: Any, gap: Expr, where: Mapping[str, Any]) -> 
     x, low, high = (k.read(from_sympy(where[name])) for name in ("x", "low", "high"))
     shares = condition.coefficients
     sides = (x - low, high - x)
-    if not all(goals.expr(place, side) for side in sides):
+    if not all(goals.prove_expr(place, side) for side in sides):
         return False
     degree = len(shares) - 1
     width = where["high"] - where["low"]
@@ -208,6 +208,6 @@ def _terms(goals: Any, place: Any, ring: _Ring, choice: Any, moved: dict[Any, An
                 power = ring.power(g, count)
                 if not goals.prove(place, power, False, 3):
                     return None
-                factors.append(written(power))
+                factors.append(to_expr(power))
         terms.append([str(c), factors])
     return terms

@@ -23,7 +23,7 @@ from dpverify.symbolic.rules.base import (
     IsRandom,
     IsVector,
 )
-from dpverify.symbolic.rules.sequences import Same
+from dpverify.symbolic.rules.sequences import AreEqual
 
 #: Lists of an operator and its arguments; strings are letters.
 Prefix = Any
@@ -224,7 +224,7 @@ def replaced(links: Iterable[Link]) -> dict[str, set[str]]:
     return letters_by_premise
 
 
-def said_by(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
+def instance_data(instance: Any, symbols: Iterable[Any]) -> dict[str, Any]:
     """Return an instance as a statement for all values of some symbols, under its conditions and their assumptions."""
     sign_conditions = [condition for s in symbols for condition in symbol_conditions(s)]
     return {
@@ -244,7 +244,7 @@ def premise_data(premise: Premise, letters: Collection[str]) -> dict[str, Any]:
     """Return a premise as a statement for all values of some letters, under its conditions."""
     expressions = [premise.lhs, premise.rhs, *(e for c in premise.conditions for e in _expressions(c))]
     symbols = sorted({s for e in expressions for s in sympy.sympify(e).free_symbols}, key=str)
-    return said_by(premise, [s for s in symbols if letter_of(s) in letters])
+    return instance_data(premise, [s for s in symbols if letter_of(s) in letters])
 
 
 def _expressions(condition: Any) -> list[Any]:
@@ -268,7 +268,7 @@ def condition_data(condition: Any) -> list[Prefix]:
         ]
     if isinstance(condition, IsInteger):
         return [["integer", from_sympy(condition.expr)]]
-    if isinstance(condition, Same):
+    if isinstance(condition, AreEqual):
         return [["=", from_sympy(condition.left), from_sympy(condition.right)]]
     if isinstance(condition, IsRandom | IsVector):
         what = "random" if isinstance(condition, IsRandom) else "vector"

@@ -9,8 +9,8 @@ from typing import Any
 import sympy
 
 from dpverify.ledger.statements import Reference
-from dpverify.symbolic.derive.define import Recorded, Referenced
-from dpverify.symbolic.derive.preparation import values_of, without_local_values
+from dpverify.symbolic.derive.define import ClaimPremise, GlossaryPremise
+from dpverify.symbolic.derive.preparation import satisfying_values, without_local_values
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, names_of, symbol_conditions
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm
 from dpverify.symbolic.prove.facts import Facts
@@ -18,7 +18,7 @@ from dpverify.symbolic.rules.base import Condition, Holds, IsGaussianNorm, IsVec
 
 
 @dataclass(frozen=True)
-class Cited(Premise):
+class DerivedPremise(Premise):
     """A premise that another derivation proves."""
 
     derivation: Derivation | None = None  # leads from the left side to the right side
@@ -27,7 +27,7 @@ class Cited(Premise):
     where: Mapping[str, Any] = field(default_factory=dict)  # expressions substituted for its letters
 
     @property
-    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+    def subderivations(self) -> tuple[tuple[Derivation, Premise | None], ...]:
         """The derivation, without a hypothesis."""
         return () if self.derivation is None else ((self.derivation, None),)
 
@@ -58,7 +58,7 @@ def letters_of_citations(derivation: Derivation) -> dict[str, tuple[Any, tuple[C
     return meanings
 
 
-def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
+def cite(derivation: Derivation, letter: Any = None, **where: Any) -> DerivedPremise:
     """Make a premise of a derivation's conclusion, with expressions substituted for some symbols (``where``).
 
     ``letter`` names the chain's first expression. Without it, this expression is the left side. The chain's assumptions
@@ -67,29 +67,29 @@ def cite(derivation: Derivation, letter: Any = None, **where: Any) -> Cited:
     """
     start = derivation.start
     last = derivation.last
-    if derivation.own_fixed:
-        raise DerivationError(f"{derivation.name}: {min(derivation.own_fixed)} is no letter of its own.")
-    opened: list[Condition] = []
+    if derivation.fixed_local_letters:
+        raise DerivationError(f"{derivation.name}: {min(derivation.fixed_local_letters)} is no letter of its own.")
+    start_conditions: list[Condition] = []
     for name, (meaning, its_letters) in letters_of_citations(derivation).items():
         if name in where and where[name] != substitute(meaning, {n: e for n, e in where.items() if n != name}):
             raise DerivationError(f"{derivation.name}: {name} stands for {meaning}, and can become nothing else.")
-        opened += its_letters if name in where else ()
+        start_conditions += its_letters if name in where else ()
     ends = (start, last) if letter is None else (sympy.sympify(letter), last)
     internal_letters = set(derivation.local) - {s.name for side in ends for s in side.free_symbols}
     assumed = [a for a in derivation.assumptions if not internal_letters & {s.name for s in a.free_symbols}]
-    if without_local_values(replace(derivation, local=tuple(internal_letters)), {}, Facts().given(assumed)):
+    if without_local_values(replace(derivation, local=tuple(internal_letters)), {}, Facts().assume(assumed)):
         assumed = list(derivation.assumptions)
-    conditions: list[Condition] = [*map(Holds, assumed), *opened]
+    conditions: list[Condition] = [*map(Holds, assumed), *start_conditions]
     for symbol in sorted(start.free_symbols | last.free_symbols, key=str):
         if symbol.name not in derivation.local:
             conditions += symbol_conditions(symbol)
     conditions += _declared(derivation, last.free_symbols | (start.free_symbols if letter is None else set()))
-    instance = Cited(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
+    instance = DerivedPremise(start, derivation.relation, last, tuple(conditions), derivation).instance(where)
     left = instance.lhs if letter is None else letter
     inside = {s for s in start.free_symbols if s.name in internal_letters}
     hidden: list[Condition] = [Holds(a) for a in derivation.assumptions if inside & a.free_symbols]
     hidden += [condition for symbol in sorted(inside, key=str) for condition in symbol_conditions(symbol)]
-    return Cited(
+    return DerivedPremise(
         left,
         instance.relation,
         instance.rhs,
@@ -113,54 +113,56 @@ def _declared(derivation: Derivation, symbols: set[Any]) -> list[Condition]:
     return conditions
 
 
-def derivations_under(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
+def all_subderivations(derivation: Derivation) -> Iterator[tuple[str, Derivation]]:
     """Yield the derivations that a chain uses, directly or indirectly, each once, with the name of its premise."""
     visited: list[Derivation] = []
     todo = list(derivation.premises.items())
     while todo:
         name, premise = todo.pop(0)
-        for chain, _ in premise.under:
+        for chain, _ in premise.subderivations:
             if chain not in visited:
                 visited.append(chain)
                 yield name, chain
                 todo += chain.premises.items()
 
 
-def referred_to(derivation: Derivation) -> list[Reference]:
+def cited_statements(derivation: Derivation) -> list[Reference]:
     """Return the statements that a chain refers to at any depth, without repetition."""
-    chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
-    references = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, Referenced))
+    chains = [derivation, *(chain for _, chain in all_subderivations(derivation))]
+    references = (p.reference for chain in chains for p in chain.premises.values() if isinstance(p, ClaimPremise))
     return list({str(reference): reference for reference in references}.values())
 
 
-def definitions_used(derivation: Derivation) -> list[str]:
+def cited_definitions(derivation: Derivation) -> list[str]:
     """Return the definitions that a chain cites at any depth, without repetition."""
-    return list(dict.fromkeys(str(record.meaning) for record in _recorded(derivation) if not record.is_given))
+    return list(
+        dict.fromkeys(str(record.meaning) for record in _glossary_premises(derivation) if not record.is_unproved)
+    )
 
 
-def _recorded(derivation: Derivation) -> list[Recorded]:
-    chains = [derivation, *(chain for _, chain in derivations_under(derivation))]
-    return [premise for chain in chains for premise in chain.premises.values() if isinstance(premise, Recorded)]
+def _glossary_premises(derivation: Derivation) -> list[GlossaryPremise]:
+    chains = [derivation, *(chain for _, chain in all_subderivations(derivation))]
+    return [premise for chain in chains for premise in chain.premises.values() if isinstance(premise, GlossaryPremise)]
 
 
-def values_asked_for(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
+def local_letter_values(derivation: Derivation, conditions: Iterable[Any] = ()) -> dict[str, Any]:
     """Return values for the local letters without a meaning.
 
     Under the conditions, they satisfy all assumptions on them.
 
     A letter has a meaning if the start or a premise contains it, or if an assumption relates it to such a letter.
     """
-    relations, reached = _reached(derivation)
+    relations, reached = _local_letters_with_meaning(derivation)
     about = [a for a, letters in relations if not letters & (reached | names_of(derivation.last))]
     local_letters = set[str]().union(*(letters for a, letters in relations if a in about))
     symbols = sorted({s for a in about for s in a.free_symbols if s.name in local_letters}, key=str)
     same = {s.name: s for a in derivation.assumptions for s in a.free_symbols}
     wider = [c.xreplace({s: same.get(s.name, s) for s in c.free_symbols}) for c in conditions]
-    granted = Facts().given([*(a for a in derivation.assumptions if a not in about), *wider])
-    return {s.name: value for s, value in (values_of(tuple(symbols), about, granted) or {}).items()}
+    granted = Facts().assume([*(a for a in derivation.assumptions if a not in about), *wider])
+    return {s.name: value for s, value in (satisfying_values(tuple(symbols), about, granted) or {}).items()}
 
 
-def _reached(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
+def _local_letters_with_meaning(derivation: Derivation) -> tuple[list[tuple[Any, set[str]]], set[str]]:
     """Return the assumptions on local letters with these letters, and the local letters that have a meaning."""
     local_letters = set(derivation.local)
     relations = [(a, local_letters & names_of(a)) for a in derivation.assumptions if local_letters & names_of(a)]

@@ -17,7 +17,7 @@ from dpverify.ledger.definitions import Definition, Fact, Meaning
 from dpverify.ledger.errors import SpecError
 from dpverify.ledger.formula import BUILTINS, Call, Compare, Formula, Name, free_names, substitute, walk
 from dpverify.ledger.statements import Reference, Statement, Variant
-from dpverify.symbolic.derive.preparation import values_of
+from dpverify.symbolic.derive.preparation import satisfying_values
 from dpverify.symbolic.derive.steps import DerivationError, Premise, check_fixed, premise_of
 from dpverify.symbolic.expressions.functions import Inner, Norm
 from dpverify.symbolic.expressions.translation import (
@@ -29,12 +29,12 @@ from dpverify.symbolic.expressions.translation import (
 )
 from dpverify.symbolic.prove.defined import evaluated, undefined_part
 from dpverify.symbolic.prove.facts import Facts, Occurrence
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.signs import is_implied
 from dpverify.symbolic.rules.base import Holds, Instance
 
 
 @dataclass(frozen=True)
-class Recorded(Premise):
+class GlossaryPremise(Premise):
     """A premise that a definition or a fact of the paper's record provides."""
 
     meaning: Meaning = field(kw_only=True)
@@ -42,17 +42,17 @@ class Recorded(Premise):
     where: Mapping[str, Any] = field(default_factory=dict, kw_only=True)  # expressions substituted for its letters
 
     @property
-    def fixed(self) -> frozenset[str]:
+    def fixed_names(self) -> frozenset[str]:
         """Functions in the definition, and letters that these depend on without showing them."""
         return self.names
 
     @property
-    def told(self) -> frozenset[str]:
+    def fact_letters(self) -> frozenset[str]:
         """Letters of a fact of the literature."""
         return frozenset(self.meaning.record.letters if self.is_fact else ())
 
     @property
-    def is_given(self) -> bool:
+    def is_unproved(self) -> bool:
         """Whether the premise stays unproved: a fact of the literature, or a definition with an argument in words."""
         return self.is_fact or (isinstance(self.meaning.record, Definition) and self.meaning.record.argued)
 
@@ -62,7 +62,7 @@ class Recorded(Premise):
         return isinstance(self.meaning.record, Fact)
 
 
-def define(statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any) -> Recorded:
+def define(statement: Statement, name: str, letter: Any = None, part: str = "", **where: Any) -> GlossaryPremise:
     """Return the definition of a quantity or function of the paper as a premise with ``=`` and its conditions.
 
     ``letter`` names a quantity on the left side. ``part`` is ``start`` or ``step`` for a recursion. ``where`` maps
@@ -76,7 +76,7 @@ def define(statement: Statement, name: str, letter: Any = None, part: str = "", 
     return _premise(statement, meaning, letter, where)
 
 
-def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
+def cite_fact(statement: Statement, name: str, **where: Any) -> GlossaryPremise:
     """Return a fact of the literature as a premise. A proof that uses it is a proof given this fact.
 
     The letters of a fact about functions cannot be replaced. An induction needs the fact for all integers up to a last
@@ -91,7 +91,7 @@ def known_fact(statement: Statement, name: str, **where: Any) -> Recorded:
     return _premise(statement, meaning, None, where)
 
 
-def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[str, Any]) -> Recorded:
+def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[str, Any]) -> GlossaryPremise:
     symbols = sympy_symbols(meaning.statement)
     full = sympy_definitions(statement)
     if unknown := sorted(where.keys() - symbols.keys()):
@@ -101,7 +101,7 @@ def _premise(statement: Statement, meaning: Meaning, letter: Any, where: dict[st
     names = fixed_names(statement, premise.lhs, premise.rhs)
     names |= meaning.record.letters.keys() if isinstance(meaning.record, Fact) else frozenset[str]()
     check_fixed(where, names)
-    return Recorded(
+    return GlossaryPremise(
         premise.lhs, premise.relation, premise.rhs, premise.conditions, meaning=meaning, names=names, where=where
     )
 
@@ -150,7 +150,7 @@ def hidden_letters(statement: Statement) -> tuple[dict[str, Any], list[Any]]:
 
 
 @dataclass(frozen=True)
-class Meant:
+class QuantityFormula:
     """The formula of a claim's quantity, in the claim's letters."""
 
     formula: Any
@@ -159,7 +159,7 @@ class Meant:
     obstacle: str = ""  # why the definition does not cover the claim
 
 
-def reworded(statement: Statement) -> Statement:
+def expand_definition(statement: Statement) -> Statement:
     """Return the statement with symbols replaced by their formulas in the definition of its quantity, such as a norm.
 
     The letters in these formulas become letters of the statement, and the definition's conditions on them become
@@ -169,38 +169,38 @@ def reworded(statement: Statement) -> Statement:
     if meaning is None:
         return statement
     definition = meaning.statement
-    stated: dict[Formula, Formula] = {
+    replacements: dict[Formula, Formula] = {
         Name(n): v for n, v in definition.let if n in statement.domains.keys() - set(statement.let_names)
     }
-    if not stated:
+    if not replacements:
         return statement
     letters = definition.domains.keys() - statement.domains.keys() - set(definition.let_names)
     symbols = {name: symbol for name, symbol in sympy_symbols(definition).items() if name in letters}
     relations = [relation for relation in sympy_conditions(definition) if relation.free_symbols & set(symbols.values())]
-    if values_of(tuple(symbols.values()), relations, Facts()) is None:
+    if satisfying_values(tuple(symbols.values()), relations, Facts()) is None:
         raise DerivationError(
             f"not proven that there are {', '.join(symbols)} as the definition of {definition.quantity} says."
         )
 
-    def put(one: Compare) -> Compare:
-        return Compare(one.ops, tuple(substitute(side, stated) for side in one.operands))
+    def replaced(condition: Compare) -> Compare:
+        return Compare(condition.ops, tuple(substitute(side, replacements) for side in condition.operands))
 
     domains = statement.domains | {name: definition.domains[name] for name in letters}
     return replace(
         statement,
-        rhs=None if statement.rhs is None else substitute(statement.rhs, stated),
-        let=tuple((name, substitute(value, stated)) for name, value in statement.let),
-        requires=(*map(put, statement.requires), *definition.requires),
+        rhs=None if statement.rhs is None else substitute(statement.rhs, replacements),
+        let=tuple((name, substitute(value, replacements)) for name, value in statement.let),
+        requires=(*map(replaced, statement.requires), *definition.requires),
         domains={
-            name: replace(domain, constraints=tuple(map(put, domain.constraints)))
+            name: replace(domain, constraints=tuple(map(replaced, domain.constraints)))
             for name, domain in domains.items()
-            if Name(name) not in stated
+            if Name(name) not in replacements
         },
         symbols=statement.symbols | {name: definition.symbols[name] for name in letters},
     )
 
 
-def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -> Meant | None:
+def quantity_formula(statement: Statement, variables: Mapping[str, Any] | None = None) -> QuantityFormula | None:
     """Return the formula of a statement's quantity, or None if it has no quantity or no record defines it.
 
     A definition with a condition that the statement does not grant covers only a part of the statement. The letters of
@@ -212,29 +212,36 @@ def meant_by(statement: Statement, variables: Mapping[str, Any] | None = None) -
         return None
     full = sympy_definitions(statement)
     symbols = sympy_symbols(meaning.statement)
-    put = {symbol: full[name] for name, symbol in symbols.items() if name in full}
+    substitution = {symbol: full[name] for name, symbol in symbols.items() if name in full}
     letters = {name: symbol for name, symbol in symbols.items() if name not in full}
-    relations = [r.xreplace(put) for r in sympy_conditions(meaning.statement) if r.xreplace(put) is not sympy.true]
-    about = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
-    granted = Facts().given(sympy_conditions(statement))
+    relations = [
+        r.xreplace(substitution)
+        for r in sympy_conditions(meaning.statement)
+        if r.xreplace(substitution) is not sympy.true
+    ]
+    letter_conditions = tuple(r for r in relations if set(letters.values()) & r.free_symbols)
+    granted = Facts().assume(sympy_conditions(statement))
     obstacle = next(
         (
             f"its definition asks for {r}, which the statement does not grant."
             for r in relations
-            if r not in about and not implied(r, granted)
+            if r not in letter_conditions and not is_implied(r, granted)
         ),
         "",
     )
-    if not obstacle and values_of(tuple(sorted(letters.values(), key=str)), list(about), granted) is None:
+    if (
+        not obstacle
+        and satisfying_values(tuple(sorted(letters.values(), key=str)), list(letter_conditions), granted) is None
+    ):
         obstacle = f"not proven that there are {', '.join(letters)} as its definition says, on the whole domain."
     with sympy.evaluate(False):
-        uncancelled = sympy_sides(meaning.statement)[1].xreplace(put)
+        uncancelled = sympy_sides(meaning.statement)[1].xreplace(substitution)
     vectors = {term: evaluated(term) for term in uncancelled.atoms(Norm, Inner)}
-    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.given(about)), variables or {})
+    part = undefined_part(uncancelled.xreplace(vectors), Occurrence(granted.assume(letter_conditions)), variables or {})
     if not obstacle and part is not None:
         obstacle = f"not proven that {part} has a value in the definition of {statement.quantity}."
-    formula = unguarded(sympy_sides(meaning.statement)[1].xreplace(put), granted.given(about))
-    return Meant(formula, letters, about, obstacle)
+    formula = unguarded(sympy_sides(meaning.statement)[1].xreplace(substitution), granted.assume(letter_conditions))
+    return QuantityFormula(formula, letters, letter_conditions, obstacle)
 
 
 def unguarded(expr: Any, granted: Facts) -> Any:
@@ -248,17 +255,17 @@ def unguarded(expr: Any, granted: Facts) -> Any:
             unguarded(expr.function.xreplace(index), place.facts).xreplace({fresh: expr.limits[0][0]}), expr.limits[0]
         )
     expr = expr.func(*(unguarded(arg, granted) for arg in expr.args))
-    if expr.is_Piecewise and implied(expr.args[0][1], granted):
+    if expr.is_Piecewise and is_implied(expr.args[0][1], granted):
         return expr.args[0][0]
     if expr.is_Piecewise and isinstance(total := expr.args[0][0], sympy.Sum):
         _, low, high = total.limits[0]
-        if expr == guarded_sum(total.function, total.limits[0][0], low, high) and implied(high >= low - 1, granted):
+        if expr == guarded_sum(total.function, total.limits[0][0], low, high) and is_implied(high >= low - 1, granted):
             return total
     return expr
 
 
 @dataclass(frozen=True)
-class Referenced(Premise):
+class ClaimPremise(Premise):
     """A premise that the record of a claim provides."""
 
     reference: Reference = field(kw_only=True)  # the statement whose sides, relation, domains and conditions these are
@@ -268,7 +275,7 @@ class Referenced(Premise):
     names: frozenset[str] = field(default=frozenset(), kw_only=True)
 
     @property
-    def fixed(self) -> frozenset[str]:
+    def fixed_names(self) -> frozenset[str]:
         """Functions in the record, and letters that they may depend on without showing them."""
         return self.names
 
@@ -286,7 +293,7 @@ def refer(
     variant: Variant = "printed",
     reading: Mapping[str, str] | None = None,
     **where: Any,
-) -> Referenced:
+) -> ClaimPremise:
     """Return a statement of another claim as a premise. By its record, ``statement`` must rest on this claim.
 
     ``letter`` names the quantity that the record measures. ``where`` maps symbols to their replacements, and other
@@ -319,11 +326,11 @@ def refer(
         free = {s for side in sympy_sides(record) for item in side.atoms(AppliedUndef) for s in item.args}
         names |= {name for name, symbol in symbols.items() if symbol not in free}
     check_fixed(where, names)
-    facts = Facts().given(
+    facts = Facts().assume(
         c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation is not sympy.true
     )
     left = unguarded(premise.lhs, facts) if letter is None else letter
     sides = (left, premise.relation, unguarded(premise.rhs, facts), premise.conditions)
-    return Referenced(
+    return ClaimPremise(
         *sides, reference=record.reference, statement=record, where=where, measured=letter is not None, names=names
     )

@@ -21,14 +21,14 @@ from dpverify.symbolic.derive.steps import (
     DerivationError,
     Division,
     Premise,
-    bare,
     check_fixed,
     names_of,
     symbol_conditions,
+    unsigned_symbol,
 )
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_symbols
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.signs import is_implied
 from dpverify.symbolic.rules.base import Condition, Holds, Instance, IsInteger
 
 
@@ -37,11 +37,12 @@ class Hypothesis(Premise):
     """The conclusion of an induction at the letter itself. Only the step may use it."""
 
     letter: Any = field(kw_only=True)  # the integer of the induction
-    every: tuple[str, ...] = field(default=(), kw_only=True)  # it is assumed for all values of these letters
+    # It is assumed for all values of these letters.
+    universal_letters: tuple[str, ...] = field(default=(), kw_only=True)
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
-        """Return the hypothesis with expressions substituted for letters in ``every``."""
-        if extra_letters := sorted(where.keys() - set(self.every)):
+        """Return the hypothesis with expressions substituted for ``universal_letters``."""
+        if extra_letters := sorted(where.keys() - set(self.universal_letters)):
             raise DerivationError(f"the hypothesis is assumed at {', '.join(extra_letters)} itself, and nowhere else.")
         return super().instance(where)
 
@@ -60,7 +61,7 @@ class Induction(Premise):
     upper: tuple[Any, ...] = field(default=(), kw_only=True)  # upper bound of the letter, if any
 
     @property
-    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+    def subderivations(self) -> tuple[tuple[Derivation, Premise | None], ...]:
         """The base without a hypothesis, and the step with its hypothesis."""
         return (self.base, None), (self.step, self.hypothesis)
 
@@ -83,9 +84,9 @@ def by_induction(letter: Any, start: Any, *, base: Derivation, step: Derivation,
     _check_ends(step, hypothesis, letter + 1)
     assumed = [a for a in (*base.assumptions, *step.assumptions) if letter.name not in names_of(a)]
     upper = _upper(hypothesis, last)
-    next_below = (relation.xreplace({bare(letter): letter + 1}) for relation in upper)
+    next_below = (relation.xreplace({unsigned_symbol(letter): letter + 1}) for relation in upper)
     _check_assumptions(base, step, hypothesis, [*assumed, letter >= start, *next_below])
-    conditions: list[Condition] = [IsInteger(letter), *map(Holds, [bare(letter) >= start, *upper, *assumed])]
+    conditions: list[Condition] = [IsInteger(letter), *map(Holds, [unsigned_symbol(letter) >= start, *upper, *assumed])]
     ends = (hypothesis.lhs, hypothesis.rhs, start, *(relation.rhs for relation in upper), *assumed)
     for symbol in sorted(set[Any]().union(*(end.free_symbols for end in ends)), key=str):
         conditions += symbol_conditions(symbol)
@@ -98,14 +99,16 @@ def _check_letter(hypothesis: Hypothesis, letter: Any, start: Any) -> None:
     """Check that the letter is an integer, that the start implies its assumptions, and that no sum binds it."""
     if not (letter.is_Symbol and letter.is_integer and start.is_integer) or letter.name in names_of(start):
         raise DerivationError(f"an induction runs over whole numbers from a whole number on: {letter} from {start}.")
-    facts = Facts().given([bare(letter) >= start] if bare(letter) not in start.free_symbols else [])
-    if not all(condition.met(facts, {}) for condition in symbol_conditions(letter)):
+    facts = Facts().assume(
+        [unsigned_symbol(letter) >= start] if unsigned_symbol(letter) not in start.free_symbols else []
+    )
+    if not all(condition.is_met(facts, {}) for condition in symbol_conditions(letter)):
         raise DerivationError(f"the assumptions about {letter} are not proved from {start} on.")
     sums = set[Any]().union(*(side.atoms(sympy.Sum, sympy.Integral) for side in (hypothesis.lhs, hypothesis.rhs)))
     bound = {limit[0].name for node in sums for limit in node.limits}
     if shadowed := sorted(bound & (names_of(start) | {letter.name})):
         raise DerivationError(f"{', '.join(shadowed)} is the index of a sum in the hypothesis.")
-    if letter.name in hypothesis.every:
+    if letter.name in hypothesis.universal_letters:
         raise DerivationError(f"the hypothesis is assumed at {letter} itself, and nowhere else.")
 
 
@@ -113,9 +116,9 @@ def _upper(hypothesis: Hypothesis, last: Any) -> tuple[Any, ...]:
     """Return the upper bound of the letter, if any. It is the same number at every use of the hypothesis."""
     if last is None:
         return ()
-    if names_of(last) & {hypothesis.letter.name, *hypothesis.every}:
+    if names_of(last) & {hypothesis.letter.name, *hypothesis.universal_letters}:
         raise DerivationError(f"an induction runs up to one number: {hypothesis.letter} up to {last}.")
-    return (sympy.Le(bare(hypothesis.letter), last, evaluate=False),)
+    return (sympy.Le(unsigned_symbol(hypothesis.letter), last, evaluate=False),)
 
 
 def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> None:
@@ -134,68 +137,76 @@ def _check_ends(derivation: Derivation, hypothesis: Hypothesis, value: Any) -> N
 def _check_assumptions(base: Derivation, step: Derivation, hypothesis: Hypothesis, granted: list[Any]) -> None:
     """Check what the base and the step assume.
 
-    The base assumes nothing about the letter, and the step only its range. Values of letters in ``every`` meet all
+    The base assumes nothing about the letter, and the step only its range. Values of ``universal_letters`` meet all
     other assumptions.
     """
     letter = hypothesis.letter
-    facts = Facts().given(granted)
+    facts = Facts().assume(granted)
     for derivation in (base, step):
         for assumption in derivation.assumptions:
-            if letter.name in names_of(assumption) and (derivation is base or not implied(assumption, facts)):
+            if letter.name in names_of(assumption) and (derivation is base or not is_implied(assumption, facts)):
                 raise DerivationError(f"{derivation.name} assumes {assumption}, which an induction does not grant.")
-    check_fixed(dict.fromkeys(hypothesis.every, None), frozenset().union(*(p.fixed for p in step.premises.values())))
+    check_fixed(
+        dict.fromkeys(hypothesis.universal_letters, None),
+        frozenset().union(*(p.fixed_names for p in step.premises.values())),
+    )
     for assumption in granted:
-        if names_of(assumption) & set(hypothesis.every) and Holds(assumption) not in hypothesis.conditions:
+        if names_of(assumption) & set(hypothesis.universal_letters) and Holds(assumption) not in hypothesis.conditions:
             raise DerivationError(f"the hypothesis is not assumed of values for which {assumption} may be false.")
 
 
 def divided(statement: Statement, division: Division | None) -> Statement:
-    """Replace a letter by its quotient and remainder. Then ``floor(letter/by)`` is the quotient.
+    """Replace a letter by its quotient and remainder. Then ``floor(letter/divisor)`` is the quotient.
 
     A DerivationError is raised unless every value of the letter is proven to have this form.
     """
     if division is None:
         return statement
-    letter, by, quotient, remainder = (
-        Name(n) for n in (division.letter, division.by, division.quotient, division.rest)
+    letter, divisor, quotient, remainder = (
+        Name(n) for n in (division.letter, division.divisor, division.quotient, division.remainder)
     )
-    _possible(statement, division)
+    _check_division(statement, division)
     replacements: dict[Formula, Formula] = {}
     if division.first == 0:
-        replacements = {Call("floor", (Bin("/", letter, by),)): quotient, Call("mod", (letter, by)): remainder}
+        replacements = {
+            Call("floor", (Bin("/", letter, divisor),)): quotient,
+            Call("mod", (letter, divisor)): remainder,
+        }
 
-    def compared(one: Compare) -> Compare:
-        return Compare(one.ops, tuple(substitute(side, replacements) for side in one.operands))
+    def substituted(condition: Compare) -> Compare:
+        return Compare(condition.ops, tuple(substitute(side, replacements) for side in condition.operands))
 
     domains = dict(statement.domains)
-    domains[quotient.id] = parse_domain(f"integer, {quotient.id} >= {division.least}")
+    domains[quotient.id] = parse_domain(f"integer, {quotient.id} >= {division.least_quotient}")
     domains[remainder.id] = parse_domain(
-        f"integer, {remainder.id} >= {division.first}, {remainder.id} <= {by.id} - 1 + {division.first}"
+        f"integer, {remainder.id} >= {division.first}, {remainder.id} <= {divisor.id} - 1 + {division.first}"
     )
-    value = Bin("+", Bin("*", quotient, by), remainder)
+    value = Bin("+", Bin("*", quotient, divisor), remainder)
     return replace(
         statement,
         lhs=None if statement.lhs is None else substitute(statement.lhs, replacements),
         rhs=None if statement.rhs is None else substitute(statement.rhs, replacements),
-        requires=tuple(map(compared, statement.requires)),
+        requires=tuple(map(substituted, statement.requires)),
         let=((letter.id, value), *((name, substitute(node, replacements)) for name, node in statement.let)),
         domains=domains,
     )
 
 
-def _possible(statement: Statement, division: Division) -> None:
+def _check_division(statement: Statement, division: Division) -> None:
     """Raise an error if the divisor may be below 1, the letter may be too small, or the new names are in use."""
     letter = division.letter
-    by = division.by
+    divisor = division.divisor
     symbols = sympy_symbols(statement)
-    new = {division.quotient, division.rest}
+    new = {division.quotient, division.remainder}
     used_names = statement.domains.keys() | _indices(statement)
-    if not {letter, by} <= symbols.keys() or letter == by or len(new) < 2 or new & used_names:
-        raise DerivationError(f"{letter} cannot be {division.quotient}*{by} + {division.rest} in {statement.key}.")
-    granted = Facts().given(sympy_conditions(statement))
-    conditions = (symbols[by] >= 1, symbols[letter] >= division.least * symbols[by] + division.first)
-    is_integer = symbols[letter].is_integer and symbols[by].is_integer
-    if not is_integer or not all(implied(relation, granted) for relation in conditions):
+    if not {letter, divisor} <= symbols.keys() or letter == divisor or len(new) < 2 or new & used_names:
+        raise DerivationError(
+            f"{letter} cannot be {division.quotient}*{divisor} + {division.remainder} in {statement.key}."
+        )
+    granted = Facts().assume(sympy_conditions(statement))
+    conditions = (symbols[divisor] >= 1, symbols[letter] >= division.least_quotient * symbols[divisor] + division.first)
+    is_integer = symbols[letter].is_integer and symbols[divisor].is_integer
+    if not is_integer or not all(is_implied(relation, granted) for relation in conditions):
         raise DerivationError(f"{statement.key} does not grant {', '.join(map(str, conditions))}, all whole.")
 
 

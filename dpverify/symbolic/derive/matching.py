@@ -18,28 +18,28 @@ from dpverify.symbolic.rules import find_rule
 from dpverify.symbolic.rules.base import Relation
 
 
-def places(expr: Any, held: Any, letter: Any, facts: Facts) -> Iterator[Any]:
+def with_part_replaced(expr: Any, part: Any, letter: Any, facts: Facts) -> Iterator[Any]:
     """Yield an expression with a letter in the places of a part of it; some may not have the letter."""
-    if held == expr:
+    if part == expr:
         yield letter
-    if held.is_Rational:
+    if part.is_Rational:
         return  # a 1 may be anywhere: the author gives the place by a context
-    yield expr.xreplace({held: letter})
-    yield _in_sums(expr, held, letter, facts)
-    if isinstance(held, sympy.Integral):
-        equal = [node for node in expr.atoms(sympy.Integral) if same_terms(node, held, facts)]
+    yield expr.xreplace({part: letter})
+    yield _in_sums(expr, part, letter, facts)
+    if isinstance(part, sympy.Integral):
+        equal = [node for node in expr.atoms(sympy.Integral) if same_terms(node, part, facts)]
         yield expr.xreplace(dict.fromkeys(equal, letter))
-    if held.free_symbols and not held.is_Symbol:
-        yield expr.xreplace({-held: -letter})
-        yield expr.subs(held, letter)
+    if part.free_symbols and not part.is_Symbol:
+        yield expr.xreplace({-part: -letter})
+        yield expr.subs(part, letter)
     flat = canonical(expr, facts)
-    flat_held = canonical(held, facts)
-    yield flat.xreplace({flat_held: letter})
+    flat_part = canonical(part, facts)
+    yield flat.xreplace({flat_part: letter})
 
 
-def _in_sums(expr: Any, held: Any, letter: Any, facts: Facts) -> Any:
+def _in_sums(expr: Any, part: Any, letter: Any, facts: Facts) -> Any:
     """Replace sums of a given form by a letter. Names and starts of indices and constant factors do not matter."""
-    wanted_factor, target = canonical(held, facts).as_independent(sympy.Sum, as_Add=False)
+    wanted_factor, target = canonical(part, facts).as_independent(sympy.Sum, as_Add=False)
     if not isinstance(target, sympy.Sum):
         return expr
     replacements = {}
@@ -47,8 +47,10 @@ def _in_sums(expr: Any, held: Any, letter: Any, facts: Facts) -> Any:
         for count in range(1, len(node.limits) + 1):
             factor, core = canonical(inner_sum(node, count), facts).as_independent(sympy.Sum, as_Add=False)
             if core == target:
-                put = factor / wanted_factor * letter
-                replacements[node] = sympy.Sum(put, *node.limits[count:]) if count < len(node.limits) else put
+                replacement = factor / wanted_factor * letter
+                replacements[node] = (
+                    sympy.Sum(replacement, *node.limits[count:]) if count < len(node.limits) else replacement
+                )
     return expr.xreplace(replacements)
 
 
@@ -56,68 +58,68 @@ _HALF = sympy.Rational(1, 2)
 _FEW = 3  # number of terms under a root that are split off
 
 
-class Fit(NamedTuple):
-    """A rule that applies to a part of an expression. The part is ``place`` with a side of the rule in the hole."""
+class RuleMatch(NamedTuple):
+    """A rule that applies to a part of an expression. The part is ``context`` with a side of the rule in the hole."""
 
     rule: str
     where: dict[str, Any]
     upper: bool = True  # whether the rule's right side replaces the left side
-    place: Any = HOLE
+    context: Any = HOLE
 
 
 class Suggestion(NamedTuple):
     """A replacement for an expression, and the step from one to the other, in either direction."""
 
     expr: Any
-    fit: Fit
+    match: RuleMatch
     context: Any  # the expression with a hole for the rule's sides
 
 
-def suggested(expr: Any, relation: Relation) -> Iterator[Suggestion]:
+def suggestions(expr: Any, relation: Relation) -> Iterator[Suggestion]:
     """Yield replacements of an expression by a rule at one of its parts. For ``=`` the rule is an identity."""
     for part in dict.fromkeys(sympy.preorder_traversal(expr)):
-        for fit in _fits(part):
-            instance = find_rule(fit.rule).instance(fit.where)
+        for match in _rule_matches(part):
+            instance = find_rule(match.rule).instance(match.where)
             if instance.relation == "=" or relation != "=":
-                context = expr.xreplace({part: fit.place})
-                put = instance.rhs if fit.upper else instance.lhs
-                yield Suggestion(context.xreplace({HOLE: put}), fit, context)
+                context = expr.xreplace({part: match.context})
+                replacement = instance.rhs if match.upper else instance.lhs
+                yield Suggestion(context.xreplace({HOLE: replacement}), match, context)
 
 
-def _fits(part: Any) -> Iterator[Fit]:
+def _rule_matches(part: Any) -> Iterator[RuleMatch]:
     if isinstance(part, PopCount):
-        yield from (Fit(rule, {"n": part.args[0]}) for rule in ("popcount-width", "popcount-log2"))
+        yield from (RuleMatch(rule, {"n": part.args[0]}) for rule in ("popcount-width", "popcount-log2"))
     elif isinstance(part, sympy.exp):
-        yield Fit("exp-chord", {"x": -part.args[0]})
+        yield RuleMatch("exp-chord", {"x": -part.args[0]})
     elif isinstance(part, sympy.Piecewise) and isinstance(part.args[0][0], sympy.Sum):
-        yield Fit("guarded-sum", _of_sum(part.args[0][0]))
+        yield RuleMatch("guarded-sum", _of_sum(part.args[0][0]))
     elif isinstance(part, sympy.Sum) and len(part.limits) == 1:
-        yield from _about_sum(part)
+        yield from _sum_matches(part)
     elif part.is_Pow and part.exp == _HALF:
-        yield Fit("am-gm", {"a": part, "b": sympy.Integer(1)}, place=HOLE / 2)
+        yield RuleMatch("am-gm", {"a": part, "b": sympy.Integer(1)}, context=HOLE / 2)
         for term in part.base.args[:_FEW] if part.base.is_Add else ():
-            yield Fit("sqrt-subadditive", {"a": term, "b": part.base - term})
+            yield RuleMatch("sqrt-subadditive", {"a": term, "b": part.base - term})
     elif part.is_Pow and not part.exp.is_number:
-        yield Fit("power-monotone", {"a": part.base, "b": sympy.exp(part.base - 1), "p": part.exp})
-        yield Fit("bernoulli", {"x": part.base - 1, "n": part.exp}, upper=False)
+        yield RuleMatch("power-monotone", {"a": part.base, "b": sympy.exp(part.base - 1), "p": part.exp})
+        yield RuleMatch("bernoulli", {"x": part.base - 1, "n": part.exp}, upper=False)
 
 
-def _about_sum(node: Any) -> Iterator[Fit]:
+def _sum_matches(node: Any) -> Iterator[RuleMatch]:
     index, lo, hi = node.limits[0]
     body = node.function
     of_sum = _of_sum(node)
     base = body.base if body.is_Pow and body.exp == index else body if body == index else None
     if lo == 0 and base is not None and body != index and index not in base.free_symbols:
         if hi == sympy.oo:
-            yield Fit("geometric-series", {"x": base})
+            yield RuleMatch("geometric-series", {"x": base})
         else:
-            yield Fit("geometric-sum-bound", {"x": base, "m": hi})
-            yield Fit("geometric-sum", {"x": base, "m": hi + 1})
+            yield RuleMatch("geometric-sum-bound", {"x": base, "m": hi})
+            yield RuleMatch("geometric-sum", {"x": base, "m": hi + 1})
     if lo == 0 and body == index:
-        yield Fit("sum-integers", {"m": hi})
+        yield RuleMatch("sum-integers", {"m": hi})
     if hi != sympy.oo:
         for end in (lo, hi):
-            yield Fit("sum-at-most", {**of_sum, "c": body.xreplace({index: end})})
+            yield RuleMatch("sum-at-most", {**of_sum, "c": body.xreplace({index: end})})
 
 
 def _of_sum(node: Any) -> dict[str, Any]:

@@ -27,12 +27,12 @@ class Perturbation:
     fault: str  # which constant was changed, where, and by how much
     derivation: Derivation
 
-    def judged(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
+    def judge(self, refusal: Callable[[Derivation], str], seed: int) -> tuple[bool, str]:
         """Return whether the faulty chain is refused, and why. If it passes, the text has its slack."""
         from dpverify.symbolic.certify.certificates import Certificate
-        from dpverify.symbolic.certify.judge import judged
+        from dpverify.symbolic.certify.judge import judge_derivation
 
-        result = judged(self.derivation, Certificate(None), _POINTS, seed)
+        result = judge_derivation(self.derivation, Certificate(None), _POINTS, seed)
         for number, step in enumerate(result.steps):
             if step.status == "fails":
                 return True, f"step {number} fails: {step.note}"
@@ -49,12 +49,12 @@ def perturbations(derivation: Derivation, *, last_only: bool = False) -> Iterato
     either after ``=``. With ``last_only``, only the last expression of the chain changes.
     """
     clean = prepared(derivation)
-    points = Points(clean.variables, (), 8, "perturbations").found
-    for place, steps in _moved(clean.steps, "", points, last_only):
+    points = Points(clean.variables, (), 8, "perturbations").samples
+    for place, steps in _faulty_chains(clean.steps, "", points, last_only):
         yield Perturbation(place, replace(clean, steps=steps))
 
 
-def spread(derivation: Derivation, limit: int) -> list[Perturbation]:
+def spaced_perturbations(derivation: Derivation, limit: int) -> list[Perturbation]:
     """Return up to ``limit`` :func:`perturbations`, evenly spaced from the first on.
 
     If ``limit`` is 1, only one is computed.
@@ -62,11 +62,11 @@ def spread(derivation: Derivation, limit: int) -> list[Perturbation]:
     candidates = perturbations(derivation)
     if limit == 1:
         return list(islice(candidates, 1))
-    moved = list(candidates)
-    return moved[:: max(1, -(-len(moved) // limit))]
+    changed = list(candidates)
+    return changed[:: max(1, -(-len(changed) // limit))]
 
 
-def _moved(
+def _faulty_chains(
     links: tuple[Link, ...], prefix: str, points: list[dict[str, Any]], last_only: bool
 ) -> Iterator[tuple[str, tuple[Link, ...]]]:
     """Yield the description of each fault, and the chain with this fault."""
@@ -75,15 +75,17 @@ def _moved(
             continue
         expressions: set[Any] = set()
         for path, constant in constants(link.expr):
-            for moved, factor in _against(link.expr, path, constant, link.relation, points):
-                if moved in expressions:
+            for changed, factor in _perturbed(link.expr, path, constant, link.relation, points):
+                if changed in expressions:
                     continue
-                expressions.add(moved)
-                fault = f"{prefix}{constant} times {factor} in the expression after step {k + 1}: {moved}"
-                yield fault, (*links[:k], replace(link, expr=moved), *links[k + 1 :])
+                expressions.add(changed)
+                fault = f"{prefix}{constant} times {factor} in the expression after step {k + 1}: {changed}"
+                yield fault, (*links[:k], replace(link, expr=changed), *links[k + 1 :])
         if isinstance(link, Cases) and not last_only:
             for c, case in enumerate(link.cases):
-                for fault, steps in _moved(case.steps, f"{prefix}case {case.assumption}: ", points, last_only=False):
+                for fault, steps in _faulty_chains(
+                    case.steps, f"{prefix}case {case.assumption}: ", points, last_only=False
+                ):
                     cases = (*link.cases[:c], replace(case, steps=steps), *link.cases[c + 1 :])
                     yield fault, (*links[:k], replace(link, cases=cases), *links[k + 1 :])
 
@@ -113,24 +115,24 @@ def _replaced(expr: Any, path: tuple[int, ...], value: Any) -> Any:
     return expr.func(*args)
 
 
-def _against(
+def _perturbed(
     expr: Any, path: tuple[int, ...], constant: Any, relation: str, points: list[dict[str, Any]]
 ) -> Iterator[tuple[Any, Any]]:
     if constant == 0:
         return
     for factor in _FACTORS:
-        moved = _replaced(expr, path, constant * factor)
-        if moved.has(sympy.nan, sympy.zoo):
+        changed = _replaced(expr, path, constant * factor)
+        if changed.has(sympy.nan, sympy.zoo):
             continue
-        if relation == "=" or _moves(expr, moved, "<" if relation == "<=" else ">", points):
-            yield moved, factor
+        if relation == "=" or _claims_more(expr, changed, "<" if relation == "<=" else ">", points):
+            yield changed, factor
             return
 
 
-def _moves(expr: Any, moved: Any, relation: str, points: list[dict[str, Any]]) -> bool:
+def _claims_more(expr: Any, changed: Any, relation: str, points: list[dict[str, Any]]) -> bool:
     """Test whether the changed expression is certainly smaller (or larger) than the old one at some point."""
     try:
-        difference = moved - expr
+        difference = changed - expr
         compile_expr(difference)
     except TypeError:
         return False

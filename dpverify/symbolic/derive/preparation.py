@@ -28,9 +28,9 @@ from dpverify.symbolic.derive.steps import (
     Link,
     Premise,
     Step,
-    bare,
-    chained,
+    chain_relation,
     symbol_conditions,
+    unsigned_symbol,
 )
 from dpverify.symbolic.expressions.functions import HOLE, Norm
 from dpverify.symbolic.expressions.ranges import (
@@ -44,11 +44,11 @@ from dpverify.symbolic.expressions.ranges import (
 )
 from dpverify.symbolic.prove.defined import undefined_part
 from dpverify.symbolic.prove.facts import Facts, Occurrence, differences, symbols_of
-from dpverify.symbolic.prove.signs import implied, is_nonnegative
+from dpverify.symbolic.prove.signs import is_implied, is_nonnegative
 from dpverify.symbolic.rules.base import Holds
 
 
-def in_order(derivation: Derivation) -> Mapping[str, Variable]:
+def ordered_variables(derivation: Derivation) -> Mapping[str, Variable]:
     """Bound letters by their premises, and put each variable after those that its range depends on."""
     todo = {name: _bounded(name, variable, derivation) for name, variable in derivation.variables.items()}
     if todo == dict(derivation.variables):
@@ -81,7 +81,7 @@ def _bounded(name: str, variable: Variable, derivation: Derivation) -> Variable:
         return variable
     if value := next((premise.rhs for premise in premises if premise.relation == "="), None):
         return Range("real", value, value)
-    bounds = [(premise.rhs, _applies(premise)) for premise in premises]
+    bounds = [(premise.rhs, _conditions_test(premise)) for premise in premises]
     if not measured:
         bounds.append((variable.hi, lambda _: True))
     return FromPremises("real", variable.lo, open_lo=variable.open_lo, bounds=tuple(bounds))
@@ -92,12 +92,12 @@ def _bounds(premise: Premise, name: str) -> bool:
     return bool(premise.lhs.is_Symbol and premise.lhs.name == name and premise.relation != ">=")
 
 
-def _applies(premise: Premise) -> Any:
+def _conditions_test(premise: Premise) -> Any:
     """Return a test of a premise's conditions at a point, without those that signs of symbols decide."""
     relations = tuple(
         c.relation for c in premise.conditions if isinstance(c, Holds) and c.relation not in (True, False)
     )
-    tests = Setting.tests_of(relations)
+    tests = Setting.compiled_tests(relations)
     return lambda env: all(test(env) is True for test in tests)
 
 
@@ -128,7 +128,7 @@ def prepared(derivation: Derivation) -> Derivation:
     clean = _Cleaner(derivation)
     return replace(
         derivation,
-        variables=in_order(derivation),
+        variables=ordered_variables(derivation),
         start=clean.expr(derivation.start),
         assumptions=tuple(clean.expr(a) for a in derivation.assumptions),
         steps=tuple(clean.link(link) for link in derivation.steps),
@@ -147,7 +147,7 @@ class _Cleaner:
         for s in sorted(bound, key=str):
             if s.name in self.names:
                 raise DerivationError(f"{derivation.name}: the index {s} of a sum is also a variable.")
-        self.fresh = {s: bare(s) for s in bound}
+        self.fresh = {s: unsigned_symbol(s) for s in bound}
         self.bound = {s.name for s in bound}
 
     def expr(self, expr: Any, bound: frozenset[str] = frozenset()) -> Any:
@@ -189,7 +189,7 @@ class _Cleaner:
 
     def case(self, case: Case, around: Cases) -> Case:
         """Clean a case, and check that its relations chain to that of the split."""
-        reached = chained(link.relation for link in case.steps)
+        reached = chain_relation(link.relation for link in case.steps)
         if reached not in {"=", around.relation}:
             raise DerivationError(
                 f"{self.derivation.name}: the case {case.assumption} goes by {reached}, the split by {around.relation}."
@@ -241,12 +241,12 @@ def without_local_values(derivation: Derivation, rename: dict[Any, Any], granted
     local_letters = set(derivation.local)
     assumed = [a.xreplace(rename) for a in derivation.assumptions if local_letters & {s.name for s in a.free_symbols}]
     letters = sorted({s for a in assumed for s in a.free_symbols if s.name in local_letters}, key=str)
-    if values_of(tuple(letters), assumed, granted) is not None:
+    if satisfying_values(tuple(letters), assumed, granted) is not None:
         return ""
     return f"not proven that there are values of {', '.join(map(str, letters))} as assumed, on the whole domain."
 
 
-def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> dict[Any, Any] | None:
+def satisfying_values(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> dict[Any, Any] | None:
     """Return values of letters, as expressions in other letters, that provably satisfy the assumptions, or None.
 
     The value of a vector is its norm.
@@ -255,17 +255,17 @@ def values_of(letters: tuple[Any, ...], assumed: list[Any], granted: Facts) -> d
         other_letters = tuple(symbol for symbol in letters if symbol != letter)
         sizes = () if letter.is_real else (0, 1)  # of a vector, if assumptions contain only its norm
         for size in map(sympy.Integer, sizes):
-            values = values_of(other_letters, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
+            values = satisfying_values(other_letters, [a.xreplace({Norm(letter): size}) for a in assumed], granted)
             if values is not None:
                 return {letter: size, **values}
         for value in dict.fromkeys(_candidates(letter, assumed)):
-            if not value.free_symbols.isdisjoint(letters) or not _may_be(letter, value, granted):
+            if not value.free_symbols.isdisjoint(letters) or not _is_possible_value(letter, value, granted):
                 continue
-            put = [a.xreplace({letter: value}) for a in assumed]
-            open_ones = [a for a in put if a is not sympy.true and not a.free_symbols.isdisjoint(other_letters)]
-            if not all(_implied(a, granted) for a in put if a not in open_ones):
+            substituted = [a.xreplace({letter: value}) for a in assumed]
+            remaining = [a for a in substituted if a is not sympy.true and not a.free_symbols.isdisjoint(other_letters)]
+            if not all(_implied(a, granted) for a in substituted if a not in remaining):
                 continue
-            values = values_of(other_letters, open_ones, granted)
+            values = satisfying_values(other_letters, remaining, granted)
             if values is not None:
                 return {letter: value, **values}
     return None if letters else {}
@@ -275,7 +275,7 @@ def _implied(relation: Any, granted: Facts) -> bool:
     """Test whether a relation is proven, with ``b**e <= exp(e*(b - 1))`` for the powers in it."""
     powers = [p for p in relation.atoms(sympy.Pow) if p.base.is_Add and not p.exp.is_number]
     usable = (p for p in powers if is_nonnegative(p.base, granted) and is_nonnegative(p.exp, granted))
-    return implied(relation, granted.given([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
+    return is_implied(relation, granted.assume([p <= sympy.exp(sympy.expand(p.exp * (p.base - 1))) for p in usable]))
 
 
 def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
@@ -296,7 +296,9 @@ def _candidates(letter: Any, assumed: list[Any]) -> Iterator[Any]:
     yield sympy.Integer(1)
 
 
-def _may_be(letter: Any, value: Any, granted: Facts) -> bool:
+def _is_possible_value(letter: Any, value: Any, granted: Facts) -> bool:
     if undefined_part(value, Occurrence(granted), {}) is not None:
         return False
-    return all(condition.substituted({letter.name: value}).met(granted, {}) for condition in symbol_conditions(letter))
+    return all(
+        condition.substituted({letter.name: value}).is_met(granted, {}) for condition in symbol_conditions(letter)
+    )

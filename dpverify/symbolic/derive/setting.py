@@ -18,8 +18,8 @@ from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import EvaluationError, UnsupportedError, Value, compare, to_exact
 from dpverify.symbolic.expressions.ranges import Points, Range, Variable, shown
 from dpverify.symbolic.expressions.translation import compile_expr
-from dpverify.symbolic.prove.facts import Facts, differences, own_signs, symbols_of
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.facts import Facts, differences, symbol_signs, symbols_of
+from dpverify.symbolic.prove.signs import is_implied
 
 _BITS = (170, 680)
 _PROBES = 4
@@ -43,48 +43,48 @@ class Setting:
         self.symbols = tuple(symbols)
         self.assumptions = assumptions
         self.seed = seed
-        self.shown = implied_relations
+        self.implied_relations = implied_relations
         try:
-            self.facts = Facts().given((*assumptions, *implied_relations))
+            self.facts = Facts().assume((*assumptions, *implied_relations))
         except ValueError as error:
             raise DerivationError(str(error)) from None
-        tests = self.tests_of(assumptions)
-        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in own_signs(s)]
+        tests = self.compiled_tests(assumptions)
+        tests += [_test(*sign) for s in self.symbols if s.name in variables for sign in symbol_signs(s)]
         tests += [_is_integer(s.name) for s in self.symbols if s.is_integer and s.name in variables]
         self.points = Points(variables, tests, points, f"{seed} {assumptions}")
-        self.facts = replace(self.facts, witnesses=tuple(self.points.found[:_WITNESSES]))
+        self.facts = replace(self.facts, witnesses=tuple(self.points.samples[:_WITNESSES]))
 
     @staticmethod
-    def tests_of(assumptions: tuple[Any, ...]) -> list[Any]:
+    def compiled_tests(assumptions: tuple[Any, ...]) -> list[Any]:
         """Compile assumptions to functions of a point's values that return True, False or None."""
         return [_test(difference, strict) for r in assumptions for difference, strict in differences(r)]
 
-    def frozen(self, *expressions: Any) -> list[str]:
+    def constant_letters(self, *expressions: Any) -> list[str]:
         """Return the letters that have one value at all points, although the facts allow other values."""
         letters = sorted({s for expr in expressions for s in symbols_of(expr)}, key=str)
         names = []
-        for letter in letters if self.points.found else ():
-            values = {p[letter.name] for p in self.points.found} if _is_number(self.variables, letter.name) else ()
-            if len(values) == 1 and not implied(sympy.Eq(letter, _rational(*values)), self.facts):
+        for letter in letters if self.points.samples else ():
+            values = {p[letter.name] for p in self.points.samples} if _is_number(self.variables, letter.name) else ()
+            if len(values) == 1 and not is_implied(sympy.Eq(letter, _rational(*values)), self.facts):
                 names.append(letter.name)
         return names
 
-    def narrowed(self, assumption: Any) -> Setting:
+    def with_assumption(self, assumption: Any) -> Setting:
         """Return the setting of a case."""
         assumptions = (*self.assumptions, assumption)
         variables = dict(self.variables)
         with suppress(ValueError):  # the new setting reports the error
             for difference, _ in differences(assumption):
                 _clip(variables, difference)
-        return Setting(variables, self.symbols, assumptions, self.points.wanted, self.seed, self.shown)
+        return Setting(variables, self.symbols, assumptions, self.points.count, self.seed, self.implied_relations)
 
-    def refuted(self, expr: Any) -> bool:
+    def is_refuted(self, expr: Any) -> bool:
         """Test whether an expression is certainly not 0 at one of a few points."""
         if not {str(s.name) for s in symbols_of(expr)} <= self.variables.keys():
             return False
         try:
             value = compile_expr(expr)
-            return any(compare(value(dict(p), 128), "=", _ZERO) is False for p in self.points.found[:_PROBES])
+            return any(compare(value(dict(p), 128), "=", _ZERO) is False for p in self.points.samples[:_PROBES])
         except (EvaluationError, TypeError):
             return False
 
@@ -131,7 +131,7 @@ def _is_integer(name: str) -> Any:
 class Evaluation:
     """The evaluation of one step at the points."""
 
-    evaluated: int = 0  # points at which both sides have a value; points that differ only in other letters count once
+    count: int = 0  # points at which both sides have a value; points that differ only in other letters count once
     violation: str = ""  # the first point at which the relation is certainly false, with both sides
     undefined: str = ""  # the first point at which a side has no value
     slack: Number | None = None  # smallest ratio of the larger side to the smaller one, if both are positive
@@ -147,18 +147,18 @@ def evaluate_step(old: Any, new: Any, relation: str, setting: Setting) -> Evalua
         return result
     smallest: Value | None = None
     names = {s.name for expr in (old, new) for s in symbols_of(expr) | _functions(expr)}
-    distinct = {tuple(p[name] for name in sorted(names & p.keys())): p for p in reversed(setting.points.found)}
+    distinct = {tuple(p[name] for name in sorted(names & p.keys())): p for p in reversed(setting.points.samples)}
     for point in reversed(distinct.values()):
         try:
             a, b, is_true = _compare_at(left, right, relation, point)
         except EvaluationError as error:
-            result.undefined = result.undefined or f"at {_named(point)}: {error}"
+            result.undefined = result.undefined or f"at {_point_text(point)}: {error}"
             if isinstance(error, UnsupportedError):
                 break
             continue
-        result.evaluated += 1
+        result.count += 1
         if is_true is False:
-            result.violation = f"at {_named(point)}: {_short(a)} {relation} {_short(b)} is false"
+            result.violation = f"at {_point_text(point)}: {_short_text(a)} {relation} {_short_text(b)} is false"
             break
         ratio = _ratio(a, b, relation)
         if ratio is not None and (smallest is None or ratio < smallest):
@@ -190,11 +190,11 @@ def _ratio(a: Value, b: Value, relation: str) -> Value | None:
     return large / small if small > 0 and large > 0 else None
 
 
-def _named(point: Mapping[str, Any]) -> str:
+def _point_text(point: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {shown(value)}" for name, value in point.items())
 
 
-def _short(value: Value) -> str:
+def _short_text(value: Value) -> str:
     number = to_number(to_exact(value))
     return number.exact if number.exact is not None and len(number.exact) < 30 else str(number.float)
 
@@ -202,14 +202,14 @@ def _short(value: Value) -> str:
 _RELATIONS: dict[str, Any] = {"<=": sympy.Le, ">=": sympy.Ge, "=": sympy.Eq}
 
 
-def shown_relations(derivation: Derivation) -> tuple[Any, ...]:
+def cited_relations(derivation: Derivation) -> tuple[Any, ...]:
     """Return the relation between the two ends of each derivation that is cited as a fact.
 
     A `DerivationError` is raised if an end contains a local letter.
     """
     relations = []
-    for name in derivation.shown:
-        premise = _cited(derivation, name)
+    for name in derivation.cited_facts:
+        premise = _cited_derivation(derivation, name)
         sides = premise.lhs, premise.rhs
         if local_names := sorted(set(derivation.local) & {s.name for side in sides for s in side.free_symbols}):
             raise DerivationError(f"{derivation.name}: {name} says something of {local_names[0]}, which is local.")
@@ -217,18 +217,18 @@ def shown_relations(derivation: Derivation) -> tuple[Any, ...]:
     return tuple(relations)
 
 
-def check_shown(derivation: Derivation, facts: Facts) -> None:
+def check_cited_facts(derivation: Derivation, facts: Facts) -> None:
     """Raise a `DerivationError` if the conditions of a cited fact do not follow from the chain's assumptions."""
-    for name in derivation.shown:
-        for condition in _cited(derivation, name).instance({}).conditions:
-            if not condition.met(facts, derivation.variables):
+    for name in derivation.cited_facts:
+        for condition in _cited_derivation(derivation, name).instance({}).conditions:
+            if not condition.is_met(facts, derivation.variables):
                 raise DerivationError(f"{derivation.name}: {name} is used as a fact, and not proven: {condition}.")
 
 
-def _cited(derivation: Derivation, name: str) -> Premise:
+def _cited_derivation(derivation: Derivation, name: str) -> Premise:
     """Return the premise of this name. It must be a cited derivation whose ends are the two sides."""
     premise = derivation.premises.get(name)
     start = getattr(premise, "start", None)
-    if premise is None or start is None or premise.lhs != start or len(premise.under) != 1:
+    if premise is None or start is None or premise.lhs != start or len(premise.subderivations) != 1:
         raise DerivationError(f"{derivation.name}: {name} is used as a fact, and is no derivation that is cited.")
     return premise

@@ -79,26 +79,30 @@ class Premise(Instance):
     """A statement that a derivation may cite: two sides, their relation, and conditions to prove at every use."""
 
     @property
-    def under(self) -> tuple[tuple[Derivation, Premise | None], ...]:
+    def subderivations(self) -> tuple[tuple[Derivation, Premise | None], ...]:
         """The derivations that prove the premise, each with its induction hypothesis or None. Empty if none does."""
         return ()
 
     @property
-    def fixed(self) -> frozenset[str]:
+    def fixed_names(self) -> frozenset[str]:
         """Functions, and letters that these depend on without showing them. They must not be replaced."""
-        return frozenset[str]().union(*(p.fixed for chain, _ in self.under for p in chain.premises.values()))
+        return frozenset[str]().union(
+            *(p.fixed_names for chain, _ in self.subderivations for p in chain.premises.values())
+        )
 
     @property
-    def told(self) -> frozenset[str]:
-        """The letters in ``fixed`` that belong to facts of the literature, at any depth."""
-        return frozenset[str]().union(*(p.told for chain, _ in self.under for p in chain.premises.values()))
+    def fact_letters(self) -> frozenset[str]:
+        """The letters in ``fixed_names`` that belong to facts of the literature, at any depth."""
+        return frozenset[str]().union(
+            *(p.fact_letters for chain, _ in self.subderivations for p in chain.premises.values())
+        )
 
     def instance(self, where: Mapping[str, Any]) -> Instance:
         """Return the premise with expressions substituted for some of its symbols.
 
         Assumptions on a symbol become conditions on its replacement.
         """
-        check_fixed(where, self.fixed)
+        check_fixed(where, self.fixed_names)
         symbols = self._letters()
         sign_conditions = (condition for symbol in symbols for condition in symbol_conditions(symbol))
         conditions = tuple(dict.fromkeys((*self.conditions, *sign_conditions)))
@@ -112,13 +116,15 @@ class Premise(Instance):
         sides = self.lhs.free_symbols | self.rhs.free_symbols
         relations = (c.relation for c in self.conditions if isinstance(c, Holds))
         condition_symbols = {s for relation in relations for s in sympy.sympify(relation).free_symbols}
-        ordered = sorted(sides, key=str) + sorted(condition_symbols - sides, key=lambda s: (s == bare(s), str(s)))
+        ordered = sorted(sides, key=str) + sorted(
+            condition_symbols - sides, key=lambda s: (s == unsigned_symbol(s), str(s))
+        )
         return list({s.name: s for s in reversed(ordered)}.values())[::-1]
 
 
-def check_fixed(where: Mapping[str, Any], fixed: frozenset[str]) -> None:
+def check_fixed(where: Mapping[str, Any], fixed_names: frozenset[str]) -> None:
     """Raise a `DerivationError` if a name with a fixed meaning is replaced."""
-    if changed := sorted(name for name in fixed & where.keys() if str(where[name]) != name):
+    if changed := sorted(name for name in fixed_names & where.keys() if str(where[name]) != name):
         raise DerivationError(f"{', '.join(changed)} has one meaning here: a function of the paper depends on it.")
 
 
@@ -139,7 +145,7 @@ def premise_of(statement: Any, lhs: Any = None) -> Premise:
     return Premise(left, statement.relation[0] + "=" if statement.relation != "=" else "=", right, tuple(conditions))
 
 
-def bare(symbol: Any) -> Any:
+def unsigned_symbol(symbol: Any) -> Any:
     """Return a symbol of the same name that is only assumed to be integer or real."""
     return sympy.Symbol(symbol.name, **({"integer": True} if symbol.is_integer else {"real": True}))
 
@@ -147,7 +153,7 @@ def bare(symbol: Any) -> Any:
 def symbol_conditions(symbol: Any) -> list[Condition]:
     """Return the conditions that a symbol's assumptions impose on a replacement of it."""
     conditions: list[Condition] = [IsInteger(symbol)] if symbol.is_integer else []
-    plain = bare(symbol)
+    plain = unsigned_symbol(symbol)
     if symbol.is_positive:
         conditions.append(Holds(plain > 0))
     elif symbol.is_nonnegative:
@@ -161,22 +167,24 @@ def symbol_conditions(symbol: Any) -> list[Condition]:
 
 @dataclass(frozen=True)
 class Division:
-    """Division of an integer letter of a statement: ``letter = quotient*by + rest``, ``first <= rest < first + by``.
+    """Division of an integer letter of a statement: ``letter = quotient*divisor + remainder``.
 
-    A result for all quotients >= ``least`` and all such remainders holds for all values of the letter.
+    The remainder satisfies ``first <= remainder < first + divisor``.
+
+    A result for all quotients >= ``least_quotient`` and all such remainders holds for all values of the letter.
     """
 
     letter: str
-    by: str  # another integer letter of the statement
+    divisor: str  # another integer letter of the statement
     quotient: str
-    rest: str
+    remainder: str
     first: int = 0
-    least: int = 0  # ``letter >= least*by + first`` is proven from the statement
+    least_quotient: int = 0  # ``letter >= least_quotient*divisor + first`` is proven from the statement
 
     @property
     def equation(self) -> str:
         """The division as an equation, which names the lemma about quotient and remainder."""
-        return f"{self.letter} = {self.quotient}*{self.by} + {self.rest}"
+        return f"{self.letter} = {self.quotient}*{self.divisor} + {self.remainder}"
 
 
 @dataclass(frozen=True)
@@ -196,13 +204,15 @@ class Derivation:
     local: tuple[str, ...] = ()
     division: Division | None = None  # replaces a letter of the statement by its quotient and remainder
     # Premises that are cited derivations. Every step may use the relation between their two ends as a fact.
-    shown: tuple[str, ...] = ()
+    cited_facts: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()  # letters of the statement on which no step uses a condition
 
     @property
-    def own_fixed(self) -> frozenset[str]:
+    def fixed_local_letters(self) -> frozenset[str]:
         """Local letters that a function in a premise depends on, at any depth. There must be none."""
-        return frozenset(self.local) & frozenset[str]().union(*(p.fixed - p.told for p in self.premises.values()))
+        return frozenset(self.local) & frozenset[str]().union(
+            *(p.fixed_names - p.fact_letters for p in self.premises.values())
+        )
 
     @property
     def last(self) -> Any:
@@ -212,10 +222,10 @@ class Derivation:
     @property
     def relation(self) -> Relation:
         """Relation of the start to the last expression. A DerivationError is raised if the chain goes up and down."""
-        return chained(link.relation for link in self.steps)
+        return chain_relation(link.relation for link in self.steps)
 
 
-def chained(relations: Any) -> Relation:
+def chain_relation(relations: Any) -> Relation:
     """Return the relation of the ends of a chain: ``=`` if every link is an equality, else the only direction."""
     directions: set[Relation] = set(relations) - {"="}
     if len(directions) > 1:

@@ -7,8 +7,8 @@ from typing import Any
 
 import sympy
 
-from dpverify.symbolic.derive.cited import Cited
-from dpverify.symbolic.derive.define import Referenced
+from dpverify.symbolic.derive.cited import DerivedPremise
+from dpverify.symbolic.derive.define import ClaimPremise
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Link, Premise, names_of
 from dpverify.symbolic.expressions.ranges import GaussianNorm, Variable
 from dpverify.symbolic.rules.base import Holds, substitute
@@ -16,18 +16,18 @@ from dpverify.symbolic.rules.base import Holds, substitute
 
 def is_named(premise: Premise) -> bool:
     """Test whether a premise is about a letter that names the first expression of a cited derivation."""
-    return isinstance(premise, Cited) and premise.lhs.is_Symbol and premise.start not in (None, premise.lhs)
+    return isinstance(premise, DerivedPremise) and premise.lhs.is_Symbol and premise.start not in (None, premise.lhs)
 
 
 def renamed_letter(premise: Premise) -> str | None:
     """Return the letter that is the first expression of a cited derivation and that a premise replaces, or None."""
-    if not isinstance(premise, Cited) or premise.derivation is None or premise.start in (None, premise.lhs):
+    if not isinstance(premise, DerivedPremise) or premise.derivation is None or premise.start in (None, premise.lhs):
         return None
     start = premise.derivation.start
     return str(start.name) if start.is_Symbol and start == premise.start else None
 
 
-def without_names(derivation: Derivation) -> Derivation:
+def without_local_names(derivation: Derivation) -> Derivation:
     """Replace local names that the two ends do not contain by the expressions that they name.
 
     A name is kept if its expression has a local letter of the cited derivation that already has a meaning here.
@@ -35,32 +35,34 @@ def without_names(derivation: Derivation) -> Derivation:
     hidden = set(derivation.local) - names_of(derivation.start, derivation.last)
     for premise in derivation.premises.values():
         if is_named(premise) and premise.lhs.name in hidden and renamed_letter(premise) is None:
-            assert isinstance(premise, Cited)
+            assert isinstance(premise, DerivedPremise)
             assert premise.derivation is not None
             local_letters = names_of(premise.start) & set(premise.derivation.local)
             if not local_letters & derivation.variables.keys():
-                return without_names(_opened(derivation, premise, premise.derivation, local_letters))
+                return without_local_names(_expand_name(derivation, premise, premise.derivation, local_letters))
     return derivation
 
 
-def _opened(derivation: Derivation, named: Cited, cited: Derivation, local_letters: set[str]) -> Derivation:
+def _expand_name(
+    derivation: Derivation, named: DerivedPremise, cited: Derivation, local_letters: set[str]
+) -> Derivation:
     """Replace one name. Local letters of the cited derivation come with it, and so do their assumptions."""
-    put = _Put(named.lhs.name, named.start)
+    substitution = _Substitution(named.lhs.name, named.start)
     relations = [c.relation for c in named.hidden if isinstance(c, Holds)]
     assumed = [a for a in relations if not (a.lhs.is_Symbol and a.rhs == 0)]  # signs belong to the symbols
     variables = {name: cited.variables[name] for name in cited.variables if name in local_letters}
-    variables |= {name: put.variable(v) for name, v in derivation.variables.items() if name != named.lhs.name}
+    variables |= {name: substitution.variable(v) for name, v in derivation.variables.items() if name != named.lhs.name}
     return replace(
         derivation,
         variables=variables,
-        assumptions=(*map(put.expr, derivation.assumptions), *assumed),
-        steps=tuple(map(put.link, derivation.steps)),
-        premises={name: put.premise(premise, named) for name, premise in derivation.premises.items()},
+        assumptions=(*map(substitution.expr, derivation.assumptions), *assumed),
+        steps=tuple(map(substitution.link, derivation.steps)),
+        premises={name: substitution.premise(premise, named) for name, premise in derivation.premises.items()},
         local=(*derivation.local, *sorted(local_letters)),
     )
 
 
-class _Put:
+class _Substitution:
     """Substitutes an expression for a letter."""
 
     def __init__(self, name: str, value: Any) -> None:
@@ -87,16 +89,16 @@ class _Put:
         where = {name: self.expr(value) for name, value in link.where.items()}
         return replace(link, expr=self.expr(link.expr), where=where, context=context)
 
-    def premise(self, premise: Premise, named: Cited) -> Premise:
+    def premise(self, premise: Premise, named: DerivedPremise) -> Premise:
         """Return a premise with the letter replaced. A cited or referenced premise also records the replacement."""
         if premise == named:
             return replace(named, lhs=named.start)
         conditions = tuple(c.substituted(self.where) for c in premise.conditions)
         replacement = replace(premise, lhs=self.expr(premise.lhs), rhs=self.expr(premise.rhs), conditions=conditions)
-        if isinstance(replacement, Cited | Referenced):
+        if isinstance(replacement, DerivedPremise | ClaimPremise):
             replacement = replace(
                 replacement, where={**self.where, **{n: self.expr(v) for n, v in replacement.where.items()}}
             )
-        if isinstance(replacement, Cited) and replacement.start is not None:
+        if isinstance(replacement, DerivedPremise) and replacement.start is not None:
             replacement = replace(replacement, start=self.expr(replacement.start))
         return replacement

@@ -22,13 +22,20 @@ from dpverify.symbolic.automatic.proofs import certified
 from dpverify.symbolic.certify.certificates import Certificate
 from dpverify.symbolic.certify.checker import k, rules
 from dpverify.symbolic.certify.conclusion import relation_to_derived
-from dpverify.symbolic.certify.judge import NOT_EXAMINED, LinkReport, is_granted, link_reports, of_steps, setting_of
-from dpverify.symbolic.derive.define import reworded
+from dpverify.symbolic.certify.judge import (
+    NOT_EXAMINED,
+    LinkReport,
+    is_granted,
+    link_reports,
+    setting_of,
+    step_certificate,
+)
+from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.preparation import prepared
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Cases, Derivation, DerivationError, Step
 from dpverify.symbolic.elaborate.formulas import is_guard, text_of
 from dpverify.symbolic.elaborate.proofs import derivation_of
-from dpverify.symbolic.elaborate.steps import says
+from dpverify.symbolic.elaborate.steps import sides_text
 from dpverify.symbolic.expressions.translation import sympy_conditions
 from dpverify.symbolic.rules import CATALOGUE
 from dpverify.symbolic.rules.base import Condition, ForAll, Holds, Instance, IsInteger, Rule
@@ -42,7 +49,7 @@ UNDECIDED = "not proven that the claim follows from the last line"
 
 
 @dataclass(frozen=True)
-class Examined:
+class Examination:
     """The result of the examination of a proof."""
 
     statement: Statement
@@ -53,25 +60,25 @@ class Examined:
     relation: RelationToDerived = "undecided"  # of the printed bound to the derived one
 
 
-def examine(statement: Statement, points: int = POINTS) -> Examined:
+def examine(statement: Statement, points: int = POINTS) -> Examination:
     """Read, elaborate, certify and check the proof of a statement. Raise a `ProofError` if it cannot be read."""
-    full = reworded(statement)
+    full = expand_definition(statement)
     derivation = derivation_of(full)
     try:
         certificate = certified(full, derivation)
     except DerivationError as error:
-        return Examined(statement, derivation, None, (str(error),))
+        return Examination(statement, derivation, None, (str(error),))
     refusal = certificate.reason
     if certificate.data is not None:
         try:
             checker = k.run(certificate.data, rules())
             given = tuple(map(str, k.given_in(certificate.data)))
             relation = relation_to_derived(full, derivation, checker)
-            return Examined(statement, derivation, certificate.data, (), given, relation)
+            return Examination(statement, derivation, certificate.data, (), given, relation)
         except k.Refused as error:
             refusal = f"the checker refuses the certificate: {error}"
     problems = tuple(problems_of(full, derivation, certificate, points)) or (f"no certificate: {refusal}",)
-    return Examined(statement, derivation, None, problems)
+    return Examination(statement, derivation, None, problems)
 
 
 def problems_of(statement: Statement, derivation: Derivation, certificate: Certificate, points: int) -> Iterator[str]:
@@ -82,9 +89,9 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
     except DerivationError as error:
         yield str(error)
         return
-    lines = iter(_numbers(statement))
+    lines = iter(_proof_lines(statement))
     has_problem = False
-    for report in link_reports(clean, of_steps(derivation, certificate), setting):
+    for report in link_reports(clean, step_certificate(derivation, certificate), setting):
         if isinstance(report.link, Step) and is_guard(report.link):
             continue
         line = next(lines)
@@ -96,19 +103,19 @@ def problems_of(statement: Statement, derivation: Derivation, certificate: Certi
         yield f"{NOT_CLAIMED.get(relation, UNDECIDED)}: {certificate.reason}"
 
 
-def _numbers(statement: Statement) -> Iterator[ChainLine]:
+def _proof_lines(statement: Statement) -> Iterator[ChainLine]:
     """Yield the lines of the proof. The lines of cases come before the line at the end of their split."""
     assert statement.proofs is not None
     proof = statement.proofs.find(statement)
     assert proof is not None
 
-    def walked(lines: tuple[ChainLine, ...]) -> Iterator[ChainLine]:
+    def walk(lines: tuple[ChainLine, ...]) -> Iterator[ChainLine]:
         for line in lines:
             for _, inside in line.cases:
-                yield from walked(inside)
+                yield from walk(inside)
             yield line
 
-    return walked(parse_chain(proof.chain).lines)
+    return walk(parse_chain(proof.chain).lines)
 
 
 def link_problem(clean: Derivation, report: LinkReport) -> str:
@@ -120,7 +127,7 @@ def link_problem(clean: Derivation, report: LinkReport) -> str:
     link = report.link
     if report.unproved and report.unproved not in NOT_EXAMINED:
         if isinstance(link, Step) and link.rule not in (ALGEBRA, PREMISE):
-            parts.append(f"{link.rule} says {says(CATALOGUE[link.rule].instance(link.where))}")
+            parts.append(f"{link.rule} says {sides_text(CATALOGUE[link.rule].instance(link.where))}")
         parts.append(report.unproved)
     if report.values.violation and (report.unproved or not is_granted(clean, link)):
         parts.append(f"false {report.values.violation.removesuffix(' is false')}")
@@ -129,7 +136,7 @@ def link_problem(clean: Derivation, report: LinkReport) -> str:
     return "; ".join(part.removesuffix(".") for part in parts)
 
 
-WIDTH = 100
+LINE_WIDTH = 100
 
 
 def statement_lines(statement: Statement) -> list[str]:
@@ -161,10 +168,10 @@ def _links(lines: tuple[ChainLine, ...], links: Any, derivation: Derivation, ind
                 yield f"{indent}   case {text_of(case.assumption)}"
                 yield from _links(inside, case.steps, derivation, f"{indent}   ")
         else:
-            yield from (f"{indent}      {text}" for text in _below(link, derivation))
+            yield from (f"{indent}      {text}" for text in _justification_lines(link, derivation))
 
 
-def _below(step: Step, derivation: Derivation) -> Iterator[str]:
+def _justification_lines(step: Step, derivation: Derivation) -> Iterator[str]:
     """Yield the instance of a step's rule or premise, and the conditions of the instance."""
     instance: Instance
     if step.rule == ALGEBRA:
@@ -173,9 +180,9 @@ def _below(step: Step, derivation: Derivation) -> Iterator[str]:
         instance = derivation.premises[step.premises[0]]
     else:
         instance = CATALOGUE[step.rule].instance(step.where)
-    yield from textwrap.wrap(says(instance), WIDTH)
+    yield from textwrap.wrap(sides_text(instance), LINE_WIDTH)
     if needs := dict.fromkeys(filter(None, map(condition_text, instance.conditions))):
-        yield from textwrap.wrap(f"needs {', '.join(needs)}", WIDTH)
+        yield from textwrap.wrap(f"needs {', '.join(needs)}", LINE_WIDTH)
 
 
 def condition_text(condition: Condition) -> str:
@@ -193,14 +200,14 @@ def condition_text(condition: Condition) -> str:
 
 def rule_lines(rule: Rule, basis: Mapping[str, str] | None) -> list[str]:
     """Return a rule as the list of rules shows it. ``basis`` has the file and theorem of its proof in Coq."""
-    needs = ", ".join(_need(condition) for condition in rule.conditions)
-    lines = [rule.name, f"    {says(rule.says)}"]
+    needs = ", ".join(_condition_text(condition) for condition in rule.conditions)
+    lines = [rule.name, f"    {sides_text(rule.sides)}"]
     lines += [f"    needs {needs}"] if needs else []
-    lines += textwrap.wrap(rule.proof, WIDTH, initial_indent="    ", subsequent_indent="    ")
+    lines += textwrap.wrap(rule.proof, LINE_WIDTH, initial_indent="    ", subsequent_indent="    ")
     if basis is not None:
         lines.append(f"    Coq: {basis['theorem']} in specs/proofs/{basis['coq']}")
     return lines
 
 
-def _need(condition: Condition) -> str:
+def _condition_text(condition: Condition) -> str:
     return f"{text_of(condition.expr)} is an integer" if isinstance(condition, IsInteger) else condition_text(condition)

@@ -31,7 +31,7 @@ from dpverify.ledger.formula import (
     with_pi,
 )
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.define import meant_by
+from dpverify.symbolic.derive.define import quantity_formula
 from dpverify.symbolic.derive.steps import Derivation, Link, Step
 from dpverify.symbolic.expressions.functions import HOLE, Moment
 from dpverify.symbolic.expressions.translation import FUNCTIONS, sympy_sides, to_sympy
@@ -54,7 +54,7 @@ class ProofError(ValueError):
 
 
 MOST_ROUNDS = 12  # largest depth of abbreviations within abbreviations
-PLAIN = {"moment"}  # functions that proofs have, but not records
+PROOF_FUNCTIONS = {"moment"}  # functions that proofs have, but not records
 
 Node = TypeVar("Node", Formula, Compare)
 
@@ -72,7 +72,7 @@ class Abbreviations:
         for text, value in (pair for table in tables for pair in table.items()):
             head = parse(text)
             if isinstance(head, Call):
-                values[head.name] = tuple(one.id for one in head.args if isinstance(one, Name)), parse(value)
+                values[head.name] = tuple(letter.id for letter in head.args if isinstance(letter, Name)), parse(value)
             elif isinstance(head, Name):
                 values[head.id] = (), parse(value)
         return Abbreviations(values)
@@ -87,42 +87,42 @@ class Abbreviations:
         for _ in range(MOST_ROUNDS):
             if isinstance(node, Compare):
                 return Compare(node.ops, tuple(map(self.expanded, node.operands)))
-            made = self._once(node)
-            if made == node:
+            expanded = self._expanded_once(node)
+            if expanded == node:
                 return node
-            node = made
+            node = expanded
         raise FormulaError(to_text(node), "an abbreviation is short for something that uses itself")
 
-    def _once(self, node: Formula) -> Formula:
+    def _expanded_once(self, node: Formula) -> Formula:
         names = {Name(name): value for name, (letters, value) in self.values.items() if not letters}
         node = substitute(node, {name: value for name, value in names.items() if name.id in free_names(node)})
-        return self._opened(node)
+        return self._expanded_calls(node)
 
-    def _opened(self, node: Formula) -> Formula:
+    def _expanded_calls(self, node: Formula) -> Formula:
         """Return the formula with abbreviations that have letters expanded, also under the index of a sum."""
         match node:
             case Neg(arg):
-                return Neg(self._opened(arg))
+                return Neg(self._expanded_calls(arg))
             case Bin(op, left, right):
-                return Bin(op, self._opened(left), self._opened(right))
+                return Bin(op, self._expanded_calls(left), self._expanded_calls(right))
             case Call(name, args):
-                call = Call(name, tuple(map(self._opened, args)))
-                return self._applied(call) if name in self.values and name not in BUILTINS else call
+                call = Call(name, tuple(map(self._expanded_calls, args)))
+                return self._expanded_call(call) if name in self.values and name not in BUILTINS else call
             case Sum(body, index, lo, hi):
-                return type(node)(self._opened(body), index, self._opened(lo), self._opened(hi))
+                return type(node)(self._expanded_calls(body), index, self._expanded_calls(lo), self._expanded_calls(hi))
             case _:
                 return node
 
-    def _applied(self, call: Call) -> Formula:
+    def _expanded_call(self, call: Call) -> Formula:
         letters, value = self.values[call.name]
         if len(letters) != len(call.args):
             raise FormulaError(to_text(call), f"{call.name} has {len(letters)} letters: {', '.join(letters)}")
-        taken = frozenset[str]().union(*map(free_names, call.args))
+        argument_names = frozenset[str]().union(*map(free_names, call.args))
         for part in walk(value):
-            if isinstance(part, Sum) and part.index in taken:
+            if isinstance(part, Sum) and part.index in argument_names:
                 rule = f"the index {part.index} of {call.name} is a letter of what is put into it"
                 raise FormulaError(to_text(call), rule)
-        return substitute(value, {Name(n): one for n, one in zip(letters, call.args, strict=True)})
+        return substitute(value, {Name(n): argument for n, argument in zip(letters, call.args, strict=True)})
 
     def expr(self, formula: Formula, symbols: Mapping[str, Any]) -> Any:
         """Return the sympy expression of a formula. Raise a `FormulaError` for a name that is not among the symbols."""
@@ -132,8 +132,8 @@ class Abbreviations:
             raise FormulaError(to_text(formula), rule)
         called = {part.name for part in walk(full) if isinstance(part, Call)}
         functions = {name for name, symbol in symbols.items() if isinstance(symbol, sympy.core.function.FunctionClass)}
-        for name in sorted(called - FUNCTIONS.keys() - functions - PLAIN):
-            rule = f"unknown function {name!r}{suggest(name, [*FUNCTIONS, *functions, *PLAIN])}"
+        for name in sorted(called - FUNCTIONS.keys() - functions - PROOF_FUNCTIONS):
+            rule = f"unknown function {name!r}{suggest(name, [*FUNCTIONS, *functions, *PROOF_FUNCTIONS])}"
             raise FormulaError(to_text(formula), rule)
         built = to_sympy(full, symbols, guards=False)
         return _with_functions(built, {name: symbols[name] for name in functions})
@@ -141,12 +141,12 @@ class Abbreviations:
 
 def _with_functions(expr: Any, functions: Mapping[str, Any]) -> Any:
     """Replace undefined sympy functions by moments and declared functions of the same names."""
-    known = {"moment": Moment, **functions}
+    functions_by_name = {"moment": Moment, **functions}
 
     def is_plain(node: Any) -> bool:
-        return isinstance(node, sympy.core.function.AppliedUndef) and str(node.func) in known
+        return isinstance(node, sympy.core.function.AppliedUndef) and str(node.func) in functions_by_name
 
-    return expr.replace(is_plain, lambda node: known[str(node.func)](*node.args))
+    return expr.replace(is_plain, lambda node: functions_by_name[str(node.func)](*node.args))
 
 
 _NAMES = {
@@ -194,27 +194,27 @@ def _plain(expr: Any) -> Any:
     return expr.func(*arguments)
 
 
-RULE = "guarded-sum"
+GUARD_RULE = "guarded-sum"
 
 
 def is_guard(link: Link) -> bool:
     """Test whether a step only adds or removes the guard of a sum. Such a step has no line."""
-    return isinstance(link, Step) and link.rule == RULE
+    return isinstance(link, Step) and link.rule == GUARD_RULE
 
 
 def with_guards(derivation: Derivation, statement: Statement) -> Derivation:
     """Return the chain with steps from and to the guarded sides of a statement, if its ends have no guards."""
     left, right = sympy_sides(statement)
-    meaning = meant_by(statement)
+    meaning = quantity_formula(statement)
     left = left if meaning is None else meaning.formula
     steps = derivation.steps
     start = derivation.start
     if left is not None and left != start and _without_guards(left) == start:
-        steps = (*(Step(expr, "=", RULE, w, context=c) for _, expr, w, c in _guards(left)), *steps)
+        steps = (*(Step(expr, "=", GUARD_RULE, w, context=c) for _, expr, w, c in _guards(left)), *steps)
         start = left
     if right is not None and right != derivation.last and _without_guards(right) == derivation.last:
         removed = list(_guards(right))[::-1]
-        steps = (*steps, *(Step(expr, "=", RULE, w, context=c) for expr, _, w, c in removed))
+        steps = (*steps, *(Step(expr, "=", GUARD_RULE, w, context=c) for expr, _, w, c in removed))
     return replace(derivation, start=start, steps=steps)
 
 

@@ -34,9 +34,9 @@ from dpverify.symbolic.expressions.ranges import (
 )
 from dpverify.symbolic.expressions.translation import symbol_for, sympy_sides, to_relations, to_sympy
 
-WIDTH = 60  # width of a range without an end; sums with more terms would cost too much
-EXPONENTS = 8  # width for an exponent of 2
-_TURNED = str.maketrans("<>", "><")
+RANGE_WIDTH = 60  # width of a range without an end; sums with more terms would cost too much
+EXPONENT_WIDTH = 8  # width for an exponent of 2
+_FLIPPED = str.maketrans("<>", "><")
 _NORM = re.compile(r"gaussian norm\((?P<dimension>.*),(?P<variance>[^,]*)\)", re.DOTALL)
 
 
@@ -49,9 +49,9 @@ class Letters:
     conditions: tuple[Any, ...]
     abbreviations: Abbreviations = field(default_factory=Abbreviations)
 
-    def expr(self, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
-        """Return the sympy expression of a formula. ``more`` maps further names to expressions."""
-        return self.abbreviations.expr(formula, {**self.symbols, **(more or {})})
+    def expr(self, formula: Any, extra: Mapping[str, Any] | None = None) -> Any:
+        """Return the sympy expression of a formula. ``extra`` maps further names to expressions."""
+        return self.abbreviations.expr(formula, {**self.symbols, **(extra or {})})
 
 
 def letters_of(
@@ -63,20 +63,20 @@ def letters_of(
     """Return letters with domains and conditions. ``definitions`` maps further names to expressions."""
     symbols = {name: symbol_for(name, domain.kind, domain.constraints) for name, domain in domains.items()}
     full = {**definitions, **symbols}
-    asked = [c for domain in domains.values() for c in domain.constraints] + list(requires)
+    constraints = [c for domain in domains.values() for c in domain.constraints] + list(requires)
     relations: dict[Any, None] = {}
-    for condition in asked:
+    for condition in constraints:
         relations |= dict.fromkeys(to_relations(condition, full))
-    return Letters(full, sampled(domains, asked, full), tuple(relations), abbreviations)
+    return Letters(full, sample_ranges(domains, constraints, full), tuple(relations), abbreviations)
 
 
-def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
+def with_declared(letters: Letters, declarations: Mapping[str, str]) -> Letters:
     """Return the letters with those that a proof declares: numbers, vectors, laws, functions and positions of bits."""
     symbols = dict(letters.symbols)
     laws: dict[str, Variable] = {}
     domains: dict[str, Domain] = {}
-    for name, text in own.items():
-        law = _law(text, Letters(symbols, {}, (), letters.abbreviations))
+    for name, text in declarations.items():
+        law = _declaration(text, Letters(symbols, {}, (), letters.abbreviations))
         if law is None:
             domains[name] = parse_domain(text)
             symbols[name] = symbol_for(name, domains[name].kind, domains[name].constraints)
@@ -90,19 +90,19 @@ def with_own(letters: Letters, own: Mapping[str, str]) -> Letters:
             symbols[name] = (
                 sympy.Symbol(name, nonnegative=True) if isinstance(law, FromPremises) else sympy.Symbol(name)
             )
-    asked = [c for domain in domains.values() for c in domain.constraints]
-    relations = [relation for condition in asked for relation in to_relations(condition, symbols)]
-    numbers = sampled(domains, asked, symbols, letters.variables.keys())
+    constraints = [c for domain in domains.values() for c in domain.constraints]
+    relations = [relation for condition in constraints for relation in to_relations(condition, symbols)]
+    numbers = sample_ranges(domains, constraints, symbols, letters.variables.keys())
     conditions = tuple(dict.fromkeys((*letters.conditions, *relations)))
     return Letters(symbols, {**letters.variables, **numbers, **laws}, conditions, letters.abbreviations)
 
 
-def is_law(text: str) -> bool:
+def is_nonnumeric(text: str) -> bool:
     """Test whether the domain of a letter declares something that is not a number."""
     return LAWS.fullmatch(text) is not None
 
 
-def _law(text: str, letters: Letters) -> Variable | None:
+def _declaration(text: str, letters: Letters) -> Variable | None:
     if text == "random":
         return AnyVector()
     if text.startswith("random up to "):
@@ -118,7 +118,7 @@ def _law(text: str, letters: Letters) -> Variable | None:
     return None
 
 
-def sampled(
+def sample_ranges(
     domains: Mapping[str, Domain],
     conditions: Iterable[Compare],
     symbols: Mapping[str, Any],
@@ -141,7 +141,7 @@ def sampled(
         unknown = {n: sum(not _names(value) <= known for _, value in ends[n]) for n in waiting}
         name = min(waiting, key=lambda n: 0 if n in first else unknown[n])
         usable = [(sign, value) for sign, value in ends[name] if _names(value) <= known]
-        width = EXPONENTS if name in exponents else WIDTH
+        width = EXPONENT_WIDTH if name in exponents else RANGE_WIDTH
         ranges[name] = _range(domains[name].kind == "integer", usable, width)
     return ranges
 
@@ -159,7 +159,7 @@ def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) 
     for condition in conditions:
         pairs = zip(condition.operands, condition.ops, condition.operands[1:], strict=False)
         for left, op, right in pairs:
-            for one, sign, other in ((left, op, right), (right, op.translate(_TURNED), left)):
+            for one, sign, other in ((left, op, right), (right, op.translate(_FLIPPED), left)):
                 if one == Name(name) and name not in free_names(other):
                     yield sign, to_sympy(other, symbols)
             if op == "==" and name in free_names(left) | free_names(right):
@@ -168,7 +168,7 @@ def _ends(name: str, conditions: Iterable[Compare], symbols: Mapping[str, Any]) 
                 value = difference - slope * letter
                 if slope in {1, -1} and letter not in value.free_symbols:
                     yield op, -value / slope
-                    yield from _without_others(-value / slope)
+                    yield from _ends_without_others(-value / slope)
             elif name in free_names(left) | free_names(right):
                 yield from _end_of_product(letter, op, to_sympy(left, symbols) / to_sympy(right, symbols))
 
@@ -180,10 +180,10 @@ def _end_of_product(letter: Any, op: str, ratio: Any) -> Iterator[tuple[str, Any
     if base != letter or not exponent.is_Rational or factor.has(sympy.exp):  # an exponential may be too large to draw
         return
     if factor.is_positive or (exponent < 0 and factor.is_nonnegative):
-        yield (op if exponent > 0 else op.translate(_TURNED)), factor ** (-1 / exponent)
+        yield (op if exponent > 0 else op.translate(_FLIPPED)), factor ** (-1 / exponent)
 
 
-def _without_others(value: Any) -> Iterator[tuple[str, Any]]:
+def _ends_without_others(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield ends by the least value of another letter in a value: p = n - v gives ``p <= n``."""
     for other in value.free_symbols:
         slope = value.coeff(other)
@@ -196,7 +196,7 @@ def _names(expr: Any) -> set[str]:
     return {symbol.name for symbol in expr.free_symbols}
 
 
-def _range(is_whole: bool, ends: list[tuple[str, Any]], width: int) -> Range:
+def _range(is_integer: bool, ends: list[tuple[str, Any]], width: int) -> Range:
     low = [(value, sign == ">") for sign, value in ends if sign in {">", ">=", "=="}]
     high = [(value, sign == "<") for sign, value in ends if sign in {"<", "<=", "=="}]
     lo = sympy.Max(*(value for value, _ in low)) if low else None
@@ -207,7 +207,7 @@ def _range(is_whole: bool, ends: list[tuple[str, Any]], width: int) -> Range:
         hi = lo + width
     open_lo = any(is_open for _, is_open in low)
     open_hi = any(is_open for _, is_open in high)
-    if is_whole:
+    if is_integer:
         lo += int(open_lo and lo.is_integer is True)
         hi -= int(open_hi and hi.is_integer is True)
         least = sympy.ceiling(lo)  # from an empty range, a number is drawn that violates a condition
@@ -245,7 +245,7 @@ def with_functions(derivation: Derivation, statement: Statement) -> Derivation:
     return replace(derivation, variables={**undefined, **values})
 
 
-def only_used(derivation: Derivation) -> Derivation:
+def without_unused_letters(derivation: Derivation) -> Derivation:
     """Return the chain without letters that neither it nor a premise has, and without conditions on such letters."""
     names = _names_in(derivation.start)
     for expr in _expressions(derivation.steps):

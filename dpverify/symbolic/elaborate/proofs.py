@@ -20,20 +20,20 @@ from dpverify.ledger.proofs.chains import HYPOTHESIS, INDUCTION, Chain, ChainLin
 from dpverify.ledger.statements import Statement
 from dpverify.ledger.vocabulary import Domain, parse_domain
 from dpverify.symbolic.derive.cited import cite
-from dpverify.symbolic.derive.define import define, hidden_letters, known_fact, meant_by, refer
+from dpverify.symbolic.derive.define import cite_fact, define, hidden_letters, quantity_formula, refer
 from dpverify.symbolic.derive.integers import Hypothesis, by_induction, divided
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Division, Link, Premise, Step
 from dpverify.symbolic.elaborate.formulas import Abbreviations, ProofError, with_guards
 from dpverify.symbolic.elaborate.letters import (
     Letters,
     function_symbols,
-    is_law,
+    is_nonnumeric,
     letters_in_definitions,
     letters_of,
     read_conditions,
-    sampled,
+    sample_ranges,
+    with_declared,
     with_functions,
-    with_own,
 )
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
@@ -54,7 +54,7 @@ def read_division(text: str) -> Division | None:
     if match is None:
         raise ValueError(f"a division is written as T = epochs*N + rest, or T = epochs*N + rest, epochs >= 1: {text}")
     letter, by, quotient, rest = (match[name] for name in ("letter", "by", "quotient", "rest"))
-    return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least=int(match["least"] or 0))
+    return Division(letter, by, quotient, rest, first=int(match["first"] or 0), least_quotient=int(match["least"] or 0))
 
 
 LAST = "upto"  # the argument with the last number of an induction
@@ -132,7 +132,7 @@ class _Builder:
         self.statement = statement
         self.book = book
         self.lemmas: dict[str, Derivation] = {}
-        self.open: list[str] = []  # lemmas that are being built
+        self.in_progress: list[str] = []  # lemmas that are being built
 
     def proof(self, proof: Proof) -> Derivation:
         """Return the chain of a proof."""
@@ -143,60 +143,64 @@ class _Builder:
             letters, shared = self._letters(statement, proof)
         except (FormulaError, ValueError) as error:
             raise ProofError(name, 0, "", _rule(error)) from None
-        local = (*shared, *_own(letters, proof.letters))
-        made = with_guards(self._chain(name, parse_chain(proof.chain), letters, local), statement)
-        return self._with_known(replace(made, division=division, unused=tuple(proof.unused)), proof.known)
+        local = (*shared, *_local_letters(letters, proof.letters))
+        derivation = with_guards(self._chain(name, parse_chain(proof.chain), letters, local), statement)
+        return self._with_known(replace(derivation, division=division, unused=tuple(proof.unused)), proof.known)
 
     def _letters(self, statement: Statement, proof: Proof) -> tuple[Letters, tuple[str, ...]]:
         """Return the letters of a proof, and those that only the definition of the claim's quantity has."""
-        meaning = meant_by(statement)
+        meaning = quantity_formula(statement)
         measured = {} if meaning is None else meaning.letters
-        hidden, about = hidden_letters(statement)
-        taken = statement.domains.keys() | measured.keys()
-        if clashes := sorted(proof.letters.keys() & taken):
+        hidden, letter_conditions = hidden_letters(statement)
+        used_names = statement.domains.keys() | measured.keys()
+        if clashes := sorted(proof.letters.keys() & used_names):
             raise ValueError(f"{clashes[0]}: a letter of a proof's own is none of the claim's letters")
-        sides = (None, None) if "left" in taken else (statement.lhs, statement.rhs)
+        sides = (None, None) if "left" in used_names else (statement.lhs, statement.rhs)
         abbreviations = Abbreviations.read(self.book.let, proof.let).with_sides(*sides)
         domains = {name: statement.domains[name] for name in statement.free}
-        asked = list(statement.requires)
+        requires = list(statement.requires)
         if measured:
             assert statement.quantity is not None
             record = statement.definition(statement.quantity)
             assert record is not None
             domains |= {name: record.statement.domains[name] for name in measured}
-            asked += record.statement.requires
+            requires += record.statement.requires
         vocabulary = self.book.vocabulary
         domains |= {name: vocabulary.domains[name] for name in hidden if name in vocabulary.domains}
         symbols = {**function_symbols(statement), **sympy_definitions(statement), **hidden, **measured}
         if meaning is not None and not meaning.obstacle and "left" not in symbols:
             symbols["left"] = meaning.formula
         points = read_conditions(proof.points, abbreviations)
-        variables = sampled(domains, _asked(domains, asked), symbols, points=points)
-        conditions = (*sympy_conditions(statement), *about, *(() if meaning is None else meaning.conditions))
-        return with_own(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
+        variables = sample_ranges(domains, _all_conditions(domains, requires), symbols, points=points)
+        conditions = (
+            *sympy_conditions(statement),
+            *letter_conditions,
+            *(() if meaning is None else meaning.conditions),
+        )
+        return with_declared(Letters(symbols, variables, conditions, abbreviations), proof.letters), tuple(measured)
 
-    def _with_known(self, made: Derivation, names: list[str]) -> Derivation:
+    def _with_known(self, chain: Derivation, names: list[str]) -> Derivation:
         """Return the chain with lemmas that every line may use as facts."""
         try:
             known: dict[str, Premise] = {name: cite(self.lemma(name)) for name in names}
         except ProofError:
             raise
         except ValueError as error:
-            raise ProofError(made.name, 0, "known", str(error)) from None
-        return replace(made, premises={**made.premises, **known}, shown=tuple(names))
+            raise ProofError(chain.name, 0, "known", str(error)) from None
+        return replace(chain, premises={**chain.premises, **known}, cited_facts=tuple(names))
 
     def lemma(self, name: str) -> Derivation:
         """Return the chain of a lemma."""
-        if name in self.open:
-            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.open, name])}")
+        if name in self.in_progress:
+            raise ValueError(f"lemmas rest on each other in a circle: {' -> '.join([*self.in_progress, name])}")
         if name not in self.lemmas:
             if name not in self.book.lemmas:
                 raise ValueError(f"there is no lemma {name!r}{suggest(name, self.book.lemmas)}")
-            self.open.append(name)
+            self.in_progress.append(name)
             try:
                 self.lemmas[name] = self._lemma(self.book.lemmas[name])
             finally:
-                self.open.pop()
+                self.in_progress.pop()
         return self.lemmas[name]
 
     def _lemma(self, lemma: Lemma) -> Derivation:
@@ -205,25 +209,27 @@ class _Builder:
             abbreviations = Abbreviations.read(self.book.let, lemma.let)
             chain = parse_chain(lemma.chain)
             requires = read_conditions(lemma.requires, abbreviations)
-            laws = {name: text for name, text in lemma.letters.items() if is_law(text)}
+            laws = {name: text for name, text in lemma.letters.items() if is_nonnumeric(text)}
             domains = self._domains(lemma, chain, requires, abbreviations)
             plain = letters_of(domains, requires, function_symbols(self.statement), abbreviations)
-            letters = with_own(plain, laws)
+            letters = with_declared(plain, laws)
         except FormulaError as error:
             raise ProofError(name, 0, error.value, error.rule) from None
         if listed := [letter for letter in laws if isinstance(letters.variables[letter], SetBits)]:
             raise ProofError(name, 0, listed[0], "the set bits of a number are listed in a proof, not in a lemma")
-        made = self._chain(name, chain, letters, ())
-        first = {made.start.name} if made.start.is_Symbol else set[str]()
-        shown = {s.name for end in (made.start, made.last) for s in end.free_symbols} - (first - _names(made.last))
+        derivation = self._chain(name, chain, letters, ())
+        first = {derivation.start.name} if derivation.start.is_Symbol else set[str]()
+        shown = {s.name for end in (derivation.start, derivation.last) for s in end.free_symbols} - (
+            first - _names(derivation.last)
+        )
         functions = {name for name, text in laws.items() if text == "function"}
-        return replace(made, local=tuple(name for name in lemma.letters if name not in shown | functions))
+        return replace(derivation, local=tuple(name for name in lemma.letters if name not in shown | functions))
 
     def _domains(
         self, lemma: Lemma, chain: Chain, requires: list[Compare], abbreviations: Abbreviations
     ) -> dict[str, Domain]:
         """Return the domains of a lemma's letters: those that it declares, and those of the paper's symbols in it."""
-        local_domains = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_law(text)}
+        local_domains = {name: parse_domain(text) for name, text in lemma.letters.items() if not is_nonnumeric(text)}
         vocabulary = self.book.vocabulary
         formulas = [abbreviations.expanded(formula) for formula in (chain.start, *formulas_of(chain.lines))]
         used = [
@@ -277,14 +283,14 @@ class _Builder:
             premise = by_induction(parts.letter, parts.first, base=base, step=step, last=parts.last)
         except ValueError as error:
             raise elaborator.error(line, str(error)) from None
-        return elaborator.cited(INDUCTION, premise, None, old, new, line)
+        return elaborator.premise_step(INDUCTION, premise, None, old, new, line)
 
     def _part(self, elaborator: Elaborator, ends: tuple[Any, Any], lines: tuple[ChainLine, ...]) -> Derivation:
         """Return the base or the step of an induction. If its lines end elsewhere, algebra leads to the right side."""
         start, end = ends
         steps = self._links(elaborator, start, lines)
         last = steps[-1].expr if steps else start
-        return elaborator.derivation(start, steps if last == end else (*steps, Step(end, "=")), (), used_only=True)
+        return elaborator.derivation(start, steps if last == end else (*steps, Step(end, "=")), (), drop_unused=True)
 
     def _split(self, elaborator: Elaborator, old: Any, line: ChainLine) -> Cases:
         cases = []
@@ -294,7 +300,7 @@ class _Builder:
                 relations = to_relations(full, elaborator.letters.symbols)
             except (KeyError, ValueError) as error:
                 raise elaborator.error(line, str(error)) from None
-            inside = elaborator.under(relations)
+            inside = elaborator.with_conditions(relations)
             cases.append(Case(sympy.And(*relations), self._links(inside, old, lines)))
         return Cases(elaborator.expr(line, line.formula), line.relation, tuple(cases), line.note)
 
@@ -302,13 +308,13 @@ class _Builder:
         """Return what a line cites as a premise."""
         given = {name: value for name, value in where.items() if name != QUANTITY}
         letter = where.get(QUANTITY)
-        if reason.cited == "claim":
+        if reason.kind == "claim":
             return refer(self.statement, reason.name, letter, reason.variant, dict(reason.reading), **given)
-        if reason.cited == "definition":
+        if reason.kind == "definition":
             name, _, part = reason.name.partition(".")  # such as momentum.start
             return define(self.statement, name, letter, part, **given)
-        if reason.cited == "fact":
-            return known_fact(self.statement, reason.name, **given)
+        if reason.kind == "fact":
+            return cite_fact(self.statement, reason.name, **given)
         return cite(self.lemma(reason.name), letter, **given)
 
 
@@ -324,11 +330,11 @@ def _without_conditions(statement: Statement, unused: list[str]) -> Statement:
     return replace(statement, requires=used(statement.requires), domains=domains)
 
 
-def _asked(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[Compare]:
+def _all_conditions(domains: Mapping[str, Domain], requires: Iterable[Compare]) -> list[Compare]:
     return [*(c for domain in domains.values() for c in domain.constraints), *requires]
 
 
-def _own(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
+def _local_letters(letters: Letters, names: Mapping[str, str]) -> tuple[str, ...]:
     """Return the letters that only the proof has, except functions that list set bits."""
     return tuple(name for name in names if not isinstance(letters.variables[name], SetBits))
 

@@ -16,12 +16,12 @@ from dpverify.ledger.formula import FormulaError, parse_relation, to_text
 from dpverify.ledger.proofs.book import GivenPremise
 from dpverify.ledger.proofs.chains import HERE, HYPOTHESIS, ChainLine, Reason
 from dpverify.symbolic.certify.certificates import certify_chain
-from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.cited import DerivedPremise
 from dpverify.symbolic.derive.integers import Hypothesis
 from dpverify.symbolic.derive.setting import Setting, evaluate_step
 from dpverify.symbolic.derive.steps import ALGEBRA, PREMISE, Derivation, DerivationError, Link, Premise, Step
 from dpverify.symbolic.elaborate.formulas import ProofError, text_of
-from dpverify.symbolic.elaborate.letters import Letters, only_used, read_conditions
+from dpverify.symbolic.elaborate.letters import Letters, read_conditions, without_unused_letters
 from dpverify.symbolic.elaborate.unification import Where, differences, unify
 from dpverify.symbolic.exact.numbers import EvaluationError
 from dpverify.symbolic.expressions.functions import HOLE
@@ -56,7 +56,7 @@ class Elaborator:
     letters: Letters
     cite: Cite
     cited_names: tuple[str, ...]  # lemmas that lines may name
-    granted: Mapping[str, GivenPremise] = field(default_factory=dict)  # premises that lines may use without proof
+    given_premises: Mapping[str, GivenPremise] = field(default_factory=dict)  # lines may use them without proof
     premises: dict[str, Premise] = field(default_factory=dict)
     hypothesis: Hypothesis | None = None  # only in the step of an induction
 
@@ -88,32 +88,32 @@ class Elaborator:
         if reason is None:
             return self._unreasoned(old, new, line)
         context = None if reason.place is None else self._context(reason, line, old)
-        if reason.cited == "given":
-            return self._by_granted(reason, context, old, new, line)
+        if reason.kind == "given":
+            return self._by_given_premise(reason, context, old, new, line)
         if reason.name == HYPOTHESIS and self.hypothesis is not None:
-            return self.cited(HYPOTHESIS, self.hypothesis, context, old, new, line)
-        given = self._given(reason, line, old, new)
-        if not reason.cited and reason.name == ALGEBRA:
+            return self.premise_step(HYPOTHESIS, self.hypothesis, context, old, new, line)
+        given = self._stated_values(reason, line, old, new)
+        if not reason.kind and reason.name == ALGEBRA:
             return Step(new, line.relation, note=line.note)
-        if not reason.cited and reason.name in CATALOGUE:
+        if not reason.kind and reason.name in CATALOGUE:
             return self._by_rule(CATALOGUE[reason.name], given, context, old, new, line)
-        if not reason.cited and reason.name not in self.cited_names:
+        if not reason.kind and reason.name not in self.cited_names:
             raise self.error(line, self._unknown(reason.name, old, new, line.relation))
         return self._by_premise(reason, given, context, old, new, line)
 
     def derivation(
-        self, start: Any, steps: tuple[Link, ...], local: tuple[str, ...], *, used_only: bool = False
+        self, start: Any, steps: tuple[Link, ...], local: tuple[str, ...], *, drop_unused: bool = False
     ) -> Derivation:
         """Return the chain of these steps.
 
-        With ``used_only`` it has no conditions on letters that it does not contain.
+        With ``drop_unused`` it has no conditions on letters that it does not contain.
         """
         made = Derivation(
             self.name, "ours", self.letters.variables, self.letters.conditions, start, steps, self.premises, local
         )
-        return only_used(made) if used_only else made
+        return without_unused_letters(made) if drop_unused else made
 
-    def under(self, conditions: Iterable[Any]) -> Elaborator:
+    def with_conditions(self, conditions: Iterable[Any]) -> Elaborator:
         """Return the elaborator for the lines of a case with more conditions. Both share the collected premises."""
         letters = replace(self.letters, conditions=(*self.letters.conditions, *conditions))
         return replace(self, letters=letters)
@@ -122,10 +122,10 @@ class Elaborator:
         """Return an error about a line."""
         return ProofError(self.name, line.number, line.text, problem)
 
-    def expr(self, line: ChainLine, formula: Any, more: Mapping[str, Any] | None = None) -> Any:
+    def expr(self, line: ChainLine, formula: Any, extra: Mapping[str, Any] | None = None) -> Any:
         """Return the expression of a formula in a line."""
         try:
-            return self.letters.expr(formula, more)
+            return self.letters.expr(formula, extra)
         except (FormulaError, KeyError, ValueError, TypeError) as error:
             raise self.error(line, error.rule if isinstance(error, FormulaError) else str(error)) from None
 
@@ -142,7 +142,7 @@ class Elaborator:
             raise self.error(line, f"the place has the letter {HERE} where the rule is applied: within 2*{HERE} + 1")
         return context
 
-    def _given(self, reason: Reason, line: ChainLine, *sides: Any) -> dict[str, Any]:
+    def _stated_values(self, reason: Reason, line: ChainLine, *sides: Any) -> dict[str, Any]:
         """Return the expressions that the line substitutes for letters."""
         indices = _indices(*sides)
         given: dict[str, Any] = {}
@@ -162,14 +162,14 @@ class Elaborator:
         if wrong := sorted(given.keys() - rule.variables):
             known = ", ".join(sorted(rule.variables))
             raise self.error(line, f"the rule {rule.name} has no letter {wrong[0]}; it has {known}")
-        sides = Instance(rule.says.lhs, rule.says.relation, rule.says.rhs)
-        candidate = self._chosen(sides, rule.variables, given, context, old, new, line, rule)
+        sides = Instance(rule.sides.lhs, rule.sides.relation, rule.sides.rhs)
+        candidate = self._best_candidate(sides, rule.variables, given, context, old, new, line, rule)
         if candidate is None:
             if given.keys() == rule.variables:  # the place is searched for by the values of the sides
                 return Step(new, line.relation, rule.name, given, note=line.note, context=context)
             raise self.error(line, self._no_instance(rule, given))
         if context is None:
-            context = _shown_place(rule.instance(candidate.where), candidate.context, old, new)
+            context = _context_if_needed(rule.instance(candidate.where), candidate.context, old, new)
         return Step(new, line.relation, rule.name, dict(candidate.where), note=line.note, context=context)
 
     def _by_premise(
@@ -180,50 +180,50 @@ class Elaborator:
             names = frozenset(s.name for side in (plain.lhs, plain.rhs) for s in side.free_symbols)
             applied = {str(f.func) for side in (plain.lhs, plain.rhs) for f in side.atoms(AppliedUndef)}
             names |= applied - self.letters.symbols.keys()
-            begun = plain.start.free_symbols if isinstance(plain, Cited) else set[Any]()  # letters of the start
-            if not reason.cited and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in begun)})):
+            in_start = plain.start.free_symbols if isinstance(plain, DerivedPremise) else set[Any]()
+            if not reason.kind and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in in_start)})):
                 letters = ", ".join(sorted(names))
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
             if vector := self._vector_for_number(plain, given):
                 raise self.error(line, f"{given[vector]} is a vector, and {vector} of {reason.name} is a number")
-            of_function = reason.cited == "definition" and QUANTITY not in given
+            of_function = reason.kind == "definition" and QUANTITY not in given
             places = {s.name for s in plain.lhs.free_symbols} if of_function else set[str]()
             unknown = (names - self.letters.symbols.keys() | places) - given.keys()
             where = given
             if unknown:
                 unchanged = {n: self.letters.symbols[n] for n in names - unknown - given.keys()}
-                candidate = self._chosen(plain, names, {**unchanged, **given}, context, old, new, line, None)
+                candidate = self._best_candidate(plain, names, {**unchanged, **given}, context, old, new, line, None)
                 if candidate is None:
                     letters = ", ".join(sorted(unknown))
-                    rule = f"say what {letters} of {reason.name} becomes: {says(plain)} was not found in the line"
+                    rule = f"say what {letters} of {reason.name} becomes: {sides_text(plain)} was not found in the line"
                     raise self.error(line, rule)
                 where = {n: candidate.where[n] for n in sorted(unknown)} | given
-            if not reason.cited:  # an unchanged letter is the proof's, whatever the lemma assumes of it
+            if not reason.kind:  # an unchanged letter is the proof's, whatever the lemma assumes of it
                 where = {**self._same_letters(plain, where), **where}
             if of_function:  # the equation holds at all arguments
-                return self.cited(_name_of(reason, {}), plain, context, old, new, line, where)
+                return self.premise_step(_name_of(reason, {}), plain, context, old, new, line, where)
             premise = self.cite(reason, where)
         except ProofError:
             raise
         except (ValueError, KeyError) as error:
             raise self.error(line, str(error)) from None
-        return self.cited(_name_of(reason, where), premise, context, old, new, line)
+        return self.premise_step(_name_of(reason, where), premise, context, old, new, line)
 
-    def _by_granted(self, reason: Reason, context: Any, old: Any, new: Any, line: ChainLine) -> Step:
+    def _by_given_premise(self, reason: Reason, context: Any, old: Any, new: Any, line: ChainLine) -> Step:
         """Return a step by a relation that the file states as given, in the letters of this chain."""
-        if reason.name not in self.granted:
-            raise self.error(line, f"nothing is given as {reason.name!r}{suggest(reason.name, self.granted)}")
-        record = self.granted[reason.name]
-        says = self.letters.abbreviations.expanded(parse_relation(record.says))
-        left, right = (self.expr(line, side) for side in says.operands)
-        (sign,) = says.ops
+        if reason.name not in self.given_premises:
+            raise self.error(line, f"nothing is given as {reason.name!r}{suggest(reason.name, self.given_premises)}")
+        record = self.given_premises[reason.name]
+        relation = self.letters.abbreviations.expanded(parse_relation(record.says))
+        left, right = (self.expr(line, side) for side in relation.operands)
+        (sign,) = relation.ops
         texts = read_conditions(record.requires, self.letters.abbreviations)
         conditions = [Holds(c) for text in texts for c in to_relations(text, self.letters.symbols)]
         relations: dict[str, Relation] = {"<=": "<=", ">=": ">=", "==": "=", "<": "<=", ">": ">="}
         premise = Premise(left, relations[sign], right, tuple(conditions))
-        return self.cited(record.words, premise, context, old, new, line)
+        return self.premise_step(record.words, premise, context, old, new, line)
 
-    def cited(
+    def premise_step(
         self,
         name: str,
         premise: Premise,
@@ -239,7 +239,7 @@ class Elaborator:
         if context is None:
             context = next(
                 (
-                    _shown_place(instance, d.context, old, new)
+                    _context_if_needed(instance, d.context, old, new)
                     for d in differences(old, new)
                     if _is_at(instance, d.old, d.new)
                 ),
@@ -250,7 +250,7 @@ class Elaborator:
     def _vector_for_number(self, plain: Premise, given: Mapping[str, Any]) -> str:
         """Return the first letter of a lemma that is a number and is replaced by a vector, or an empty text."""
         numbers = set[str]()
-        if isinstance(plain, Cited) and plain.derivation is not None:
+        if isinstance(plain, DerivedPremise) and plain.derivation is not None:
             numbers = {name for name, kind in plain.derivation.variables.items() if isinstance(kind, Range)}
         vectors = {name for name, kind in self.letters.variables.items() if isinstance(kind, AnyVector)}
         letters = {name: value.name for name, value in given.items() if isinstance(value, sympy.Symbol)}
@@ -262,7 +262,7 @@ class Elaborator:
         letters = self.letters.symbols
         return {s.name: letters[s.name] for s in symbols if s.name not in where and letters.get(s.name, s) != s}
 
-    def _chosen(
+    def _best_candidate(
         self,
         sides: Instance,
         names: frozenset[str],
@@ -279,17 +279,17 @@ class Elaborator:
         """
         candidates = list(islice(_candidates(sides, names, given, context, old, new), MOST_CANDIDATES))
         if not candidates and rule is not None:
-            candidates = list(islice(self._one_sided(sides, names, given, context, old, new), 1))
+            candidates = list(islice(self._one_sided_candidates(sides, names, given, context, old, new), 1))
         if len(candidates) < 2 or rule is None:
             return candidates[0] if candidates else None
         for candidate in candidates:
             if self._is_certified(old, new, line.relation, rule.name, candidate):
                 return candidate
-        facts = Facts().given(self.letters.conditions)
+        facts = Facts().assume(self.letters.conditions)
         # The step may follow from a lemma that the proof lists as known, so the rule's conditions decide.
         for candidate in candidates:
             conditions = rule.instance(candidate.where).conditions
-            if all(condition.met(facts, self.letters.variables) for condition in conditions):
+            if all(condition.is_met(facts, self.letters.variables) for condition in conditions):
                 return candidate
         return candidates[0]
 
@@ -301,14 +301,14 @@ class Elaborator:
         except (DerivationError, EvaluationError):  # letters that only later lines explain
             return False
 
-    def _one_sided(
+    def _one_sided_candidates(
         self, sides: Instance, names: frozenset[str], given: dict[str, Any], context: Any, old: Any, new: Any
     ) -> Iterator[Candidate]:
         """Yield instances with one side in one expression, whose other side there gives the other expression.
 
         This finds a rule whose other side is not visible because it was multiplied out.
         """
-        facts = Facts().given(self.letters.conditions)
+        facts = Facts().assume(self.letters.conditions)
         for whole, other in ((old, new), (new, old)):
             for part in dict.fromkeys(sympy.preorder_traversal(whole)):
                 if part.is_Atom or isinstance(part, sympy.Tuple):
@@ -324,8 +324,8 @@ class Elaborator:
     def _no_instance(self, rule: Rule, given: Mapping[str, Any]) -> str:
         missing = ", ".join(sorted(rule.variables - given.keys()))
         return (
-            f"the rule {rule.name} says {says(rule.says)}, of which no two sides were found where the lines differ; "
-            f"say what {missing} becomes"
+            f"the rule {rule.name} says {sides_text(rule.sides)}, of which no two sides were found where the lines "
+            f"differ; say what {missing} becomes"
         )
 
     def _unknown(self, name: str, old: Any, new: Any, relation: Relation) -> str:
@@ -341,10 +341,10 @@ class Elaborator:
         """Return the rules, except a plain comparison, with an instance that leads from one expression to the other."""
         names = []
         for rule in CATALOGUE.values():
-            if rule.name == "order" or (relation == "=" and rule.says.relation != "="):
+            if rule.name == "order" or (relation == "=" and rule.sides.relation != "="):
                 continue
             try:
-                candidates = islice(_candidates(rule.says, rule.variables, {}, None, old, new), 3)
+                candidates = islice(_candidates(rule.sides, rule.variables, {}, None, old, new), 3)
                 if any(self._is_certified(old, new, relation, rule.name, candidate) for candidate in candidates):
                     names.append(rule.name)
             except (ArithmeticError, AttributeError, RecursionError, TypeError, ValueError):
@@ -369,7 +369,7 @@ def _candidates(
                         yield one
 
 
-def _shown_place(instance: Instance, context: Any, old: Any, new: Any) -> Any:
+def _context_if_needed(instance: Instance, context: Any, old: Any, new: Any) -> Any:
     """Return the place of a step, or None if the step replaces one side by the other everywhere."""
     for held, put in ((instance.lhs, instance.rhs), (instance.rhs, instance.lhs)):
         if not held.is_Rational and old.has(held) and old.xreplace({held: put}) == new:
@@ -389,12 +389,12 @@ def _indices(*expressions: Any) -> dict[str, Any]:
 
 def _name_of(reason: Reason, where: Mapping[str, Any]) -> str:
     shown = ", ".join(f"{name} = {value}" for name, value in where.items())
-    variant = reason.variant if reason.cited == "claim" else ""
+    variant = reason.variant if reason.kind == "claim" else ""
     choices = [f"under {name} = {choice}" for name, choice in reason.reading]
-    cited = " ".join(filter(None, [variant, reason.cited, reason.name, *choices]))
-    return f"{cited} ({shown})" if shown else cited
+    citation = " ".join(filter(None, [variant, reason.kind, reason.name, *choices]))
+    return f"{citation} ({shown})" if shown else citation
 
 
-def says(sides: Instance) -> str:
+def sides_text(sides: Instance) -> str:
     """Return two sides and their relation as text."""
     return f"{text_of(sides.lhs)} {sides.relation} {text_of(sides.rhs)}"

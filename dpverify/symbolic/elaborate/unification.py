@@ -16,7 +16,7 @@ import sympy
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.rules.base import substitute
 
-Around = Callable[[Any], Any]
+Rebuild = Callable[[Any], Any]
 
 
 class Difference(NamedTuple):
@@ -30,28 +30,28 @@ class Difference(NamedTuple):
 def differences(old: Any, new: Any) -> Iterator[Difference]:
     """Yield the pairs of parts by which two expressions differ, the innermost pair first."""
     seen: set[Difference] = set()
-    for difference in _within(old, new, lambda part: part):
+    for difference in _differences(old, new, lambda part: part):
         if difference not in seen:
             seen.add(difference)
             yield difference
 
 
-def _within(old: Any, new: Any, around: Around) -> Iterator[Difference]:
+def _differences(old: Any, new: Any, rebuild: Rebuild) -> Iterator[Difference]:
     if old == new:
         return
     for operation in (sympy.Add, sympy.Mul):
-        yield from _of_operands(operation, old, new, around)
+        yield from _operand_differences(operation, old, new, rebuild)
     if isinstance(old, sympy.Sum | sympy.Integral) and type(old) is type(new) and len(old.limits) == len(new.limits):
-        yield from _of_sums(old, new, around)
+        yield from _sum_differences(old, new, rebuild)
     elif old.func == new.func and len(old.args) == len(new.args) and not (old.is_Add or old.is_Mul):
         places = [k for k, (a, b) in enumerate(zip(old.args, new.args, strict=True)) if a != b]
         if len(places) == 1:
             (k,) = places
-            yield from _within(old.args[k], new.args[k], lambda part: around(_with_argument(old, k, part)))
-    yield Difference(around(HOLE), old, new)
+            yield from _differences(old.args[k], new.args[k], lambda part: rebuild(_with_argument(old, k, part)))
+    yield Difference(rebuild(HOLE), old, new)
 
 
-def _of_operands(operation: Any, old: Any, new: Any, around: Around) -> Iterator[Difference]:
+def _operand_differences(operation: Any, old: Any, new: Any, rebuild: Rebuild) -> Iterator[Difference]:
     """Compare the terms that two sums do not share, or the factors of two products."""
     if not (isinstance(old, operation) or isinstance(new, operation)):
         return
@@ -61,17 +61,17 @@ def _of_operands(operation: Any, old: Any, new: Any, around: Around) -> Iterator
     if shared == operation.identity:
         return
     remaining = operation(*(ours - theirs).elements()), operation(*(theirs - ours).elements())
-    yield from _within(*remaining, lambda part: around(operation(shared, part)))
+    yield from _differences(*remaining, lambda part: rebuild(operation(shared, part)))
 
 
-def _of_sums(old: Any, new: Any, around: Around) -> Iterator[Difference]:
+def _sum_differences(old: Any, new: Any, rebuild: Rebuild) -> Iterator[Difference]:
     """Compare the terms of two sums over the same range, or one end of two sums of the same terms."""
-    renamed = {there[0]: here[0] for here, there in zip(old.limits, new.limits, strict=True)}
+    renamed = {new_limit[0]: old_limit[0] for old_limit, new_limit in zip(old.limits, new.limits, strict=True)}
     body = new.function.xreplace(renamed)
     ours = [end for limit in old.limits for end in limit[1:]]
     theirs = [end.xreplace(renamed) for limit in new.limits for end in limit[1:]]
     if ours == theirs:
-        yield from _within(old.function, body, lambda part: around(old.func(part, *old.limits)))
+        yield from _differences(old.function, body, lambda part: rebuild(old.func(part, *old.limits)))
     elif body == old.function and len(old.limits) == 1:
         places = [k for k, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b]
         index = old.limits[0][0]
@@ -79,9 +79,9 @@ def _of_sums(old: Any, new: Any, around: Around) -> Iterator[Difference]:
             (k,) = places
 
             def with_end(part: Any) -> Any:
-                return around(old.func(old.function, (index, *ours[:k], part, *ours[k + 1 :])))
+                return rebuild(old.func(old.function, (index, *ours[:k], part, *ours[k + 1 :])))
 
-            yield from _within(ours[k], theirs[k], with_end)
+            yield from _differences(ours[k], theirs[k], with_end)
 
 
 def _with_argument(expr: Any, place: int, part: Any) -> Any:
@@ -113,47 +113,47 @@ def unify(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Ite
             yield {**where, str(pattern.func): sympy.Lambda(pattern.args, expr)}
     elif isinstance(pattern, sympy.Sum | sympy.Integral):
         if type(pattern) is type(expr) and len(pattern.limits) == len(expr.limits) == 1:
-            yield from _sum(pattern, expr, where, letters)
+            yield from _unify_sum(pattern, expr, where, letters)
     elif pattern.is_Add or pattern.is_Mul:
-        yield from _operation(pattern, expr, where, letters)
+        yield from _unify_operation(pattern, expr, where, letters)
     elif pattern.is_Pow:
-        yield from _power(pattern, expr, where, letters)
+        yield from _unify_power(pattern, expr, where, letters)
     elif isinstance(pattern, sympy.Max | sympy.Min):
         if pattern.func == expr.func and len(pattern.args) == len(expr.args):
             for order in permutations(expr.args):
-                yield from _all(list(zip(pattern.args, order, strict=True)), where, letters)
+                yield from _unify_pairs(list(zip(pattern.args, order, strict=True)), where, letters)
     elif pattern.func == expr.func and len(pattern.args) == len(expr.args):
-        yield from _all(list(zip(pattern.args, expr.args, strict=True)), where, letters)
+        yield from _unify_pairs(list(zip(pattern.args, expr.args, strict=True)), where, letters)
 
 
-def _all(pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_pairs(pairs: list[tuple[Any, Any]], where: Where, letters: frozenset[str]) -> Iterator[Where]:
     if not pairs:
         yield where
         return
     (pattern, expr), *others = pairs
     for bindings in unify(pattern, expr, where, letters):
-        yield from _all(others, bindings, letters)
+        yield from _unify_pairs(others, bindings, letters)
 
 
-def _sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_sum(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
     index, *ends = pattern.limits[0]
-    own, *own_ends = expr.limits[0]
+    expr_index, *expr_ends = expr.limits[0]
     body = expr.function
-    if own.name in letters:  # the same name means two things
-        own = sympy.Dummy("index", integer=True)
-        body = body.xreplace({expr.limits[0][0]: own})
-    term = pattern.function.xreplace({index: own})
-    yield from _all([(term, body), *zip(ends, own_ends, strict=True)], where, letters)
+    if expr_index.name in letters:  # the same name means two things
+        expr_index = sympy.Dummy("index", integer=True)
+        body = body.xreplace({expr.limits[0][0]: expr_index})
+    term = pattern.function.xreplace({index: expr_index})
+    yield from _unify_pairs([(term, body), *zip(ends, expr_ends, strict=True)], where, letters)
 
 
-def _operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
     """Remove the known operands of a sum or product, and distribute the remaining parts among the unknown operands."""
-    known = [one for one in pattern.args if _names(one) & letters <= where.keys()]
-    unknown = sorted((one for one in pattern.args if one not in known), key=lambda one: bool(one.is_Symbol))
-    taken_off = substitute(pattern.func(*known), where)
-    if pattern.is_Mul and taken_off == 0:
+    known = [operand for operand in pattern.args if _names(operand) & letters <= where.keys()]
+    unknown = sorted((operand for operand in pattern.args if operand not in known), key=lambda x: bool(x.is_Symbol))
+    determined = substitute(pattern.func(*known), where)
+    if pattern.is_Mul and determined == 0:
         return
-    remaining = expr - taken_off if pattern.is_Add else expr / taken_off
+    remaining = expr - determined if pattern.is_Add else expr / determined
     if len(unknown) == 1:
         yield from unify(unknown[0], remaining, where, letters)
         return
@@ -169,18 +169,18 @@ def _operation(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -
                 yield from unify(pattern.func(*others), theirs, bindings, letters)
 
 
-def _power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_power(pattern: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
     base, exponent = pattern.args
     whole = sympy.powsimp(expr) if expr.is_Mul else expr  # 2*2**n is a power, too
     if whole.is_Pow:
-        yield from _all([(exponent, whole.exp), (base, whole.base)], where, letters)
+        yield from _unify_pairs([(exponent, whole.exp), (base, whole.base)], where, letters)
     if _names(exponent) & letters <= where.keys():
-        yield from _with_exponent(base, substitute(exponent, where), whole, where, letters)
+        yield from _unify_base(base, substitute(exponent, where), whole, where, letters)
     elif not whole.is_Pow:
-        yield from _all([(exponent, sympy.Integer(1)), (base, whole)], where, letters)
+        yield from _unify_pairs([(exponent, sympy.Integer(1)), (base, whole)], where, letters)
 
 
-def _with_exponent(base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
+def _unify_base(base: Any, exponent: Any, expr: Any, where: Where, letters: frozenset[str]) -> Iterator[Where]:
     """Unify the base of a power with a known exponent: for the exponent i, ``x**(n*i)`` has the base ``x**n``."""
     if exponent == -1:
         yield from unify(base, 1 / expr, where, letters)
@@ -192,14 +192,14 @@ def _with_exponent(base: Any, exponent: Any, expr: Any, where: Where, letters: f
             yield from unify(base, expr.base**ratio, where, letters)
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one == other:
+def _same(left: Any, right: Any) -> bool:
+    if left == right:
         return True
-    difference = one - other
+    difference = left - right
     if difference == 0:
         return True
     if difference.has(sympy.Sum, sympy.Integral) or difference.count_ops() > _MOST_OPERATIONS:
-        return bool(_renamed(one) == _renamed(other))
+        return bool(_renamed(left) == _renamed(right))
     return bool(sympy.expand(difference) == 0)
 
 
@@ -208,12 +208,12 @@ def _renamed(expr: Any) -> Any:
     index = sympy.Symbol("index_of_sum", integer=True)
 
     def renamed(node: Any) -> Any:
-        (own, *ends), *more = node.limits
-        return node if more else node.func(node.function.xreplace({own: index}), (index, *ends))
+        (own_index, *ends), *other_limits = node.limits
+        return node if other_limits else node.func(node.function.xreplace({own_index: index}), (index, *ends))
 
     return expr.replace(lambda node: isinstance(node, sympy.Sum), renamed)
 
 
 def _names(expr: Any) -> set[str]:
-    functions = {str(one.func) for one in expr.atoms(sympy.core.function.AppliedUndef)}
+    functions = {str(application.func) for application in expr.atoms(sympy.core.function.AppliedUndef)}
     return {symbol.name for symbol in expr.free_symbols} | functions

@@ -45,7 +45,7 @@ from dpverify.symbolic.exact.numbers import (
 )
 from dpverify.symbolic.exact.series import Series, growth
 from dpverify.symbolic.exact.sums import Closure, Env, constant_ratio, distributed, finite_sum, geometric_series
-from dpverify.symbolic.laws import functions as of_laws
+from dpverify.symbolic.laws import functions as law_functions
 
 _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log2": elementary.log2,
@@ -79,7 +79,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "renyi_epsilon": privacy_curves.renyi_epsilon,
     "zcdp_delta": privacy_curves.zcdp_delta,
     "zcdp_epsilon": privacy_curves.zcdp_epsilon,
-    **of_laws.FUNCTIONS,
+    **law_functions.FUNCTIONS,
 }
 
 #: Functions that derivations use beyond the formula language; ``#`` cannot occur in a printed name.
@@ -172,10 +172,10 @@ class _Compiler:
         if name.startswith("#if"):
             return self.choice(name.removeprefix("#if"), args)
         closures = tuple(self.node(arg) for arg in args)
-        if of_laws.of_law(name):
-            closures = tuple(map(of_laws.shared, args, closures))
-        elif name in of_laws.FUNCTIONS:
-            return of_laws.sharing(of_laws.FUNCTIONS[name], closures)
+        if law_functions.returns_law(name):
+            closures = tuple(map(law_functions.with_shared_value, args, closures))
+        elif name in law_functions.FUNCTIONS:
+            return law_functions.apply_with_shared_values(law_functions.FUNCTIONS[name], closures)
         if name in _METHODS:
             return _method(_METHODS[name], closures)
         function = self.log if name == "log" else _FUNCTIONS.get(name) or INTERNAL.get(name)

@@ -124,16 +124,16 @@ def values(point: Point) -> Env:
     """Copy a point into the dict that compiled formulas read."""
     # Most values are Fractions, and a run converts a million of them, so this conversion is inline.
     return {
-        name: fmpq(*v.as_integer_ratio()) if type(v) is Fraction else v if _is_no_number(v) else to_value(v)
+        name: fmpq(*v.as_integer_ratio()) if type(v) is Fraction else v if _is_not_number(v) else to_value(v)
         for name, v in point.items()
     }
 
 
-def _is_no_number(value: Any) -> bool:
+def _is_not_number(value: Any) -> bool:
     return isinstance(value, Datum) or callable(value)
 
 
-def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Value:
+def run(closure: Closure, env: Env, precision: int, max_bits: int = MAX_BITS) -> Value:
     """Run a compiled formula, and double the precision while it is undecided. The value is never a NaN."""
     while True:
         try:
@@ -143,7 +143,7 @@ def run(closure: Closure, env: Env, precision: int, most: int = MAX_BITS) -> Val
                 return result
             raise UndecidedError("the value is indeterminate: oo - oo, 0*oo, or a ball that is too wide.")
         except UndecidedError:
-            if precision >= most:
+            if precision >= max_bits:
                 raise
             precision *= 2
 
@@ -173,7 +173,7 @@ def all_hold(relations: Iterable[Callable[[Env], bool | None]], env: Env, precis
 
     All are tried once at ``precision``. :func:`holds_compiled` decides the undecided ones with more bits.
     """
-    left_open = []
+    undecided = []
     with working_precision(precision):
         for relation in relations:
             try:
@@ -185,8 +185,8 @@ def all_hold(relations: Iterable[Callable[[Env], bool | None]], env: Env, precis
             if answer is False:
                 return False
             if answer is None:
-                left_open.append(relation)
-    return conjunction(holds_compiled(relation, env, 4 * precision) for relation in left_open)
+                undecided.append(relation)
+    return conjunction(holds_compiled(relation, env, 4 * precision) for relation in undecided)
 
 
 _closures: dict[tuple[int, bool], tuple[Formula, Closure]] = {}
@@ -320,7 +320,7 @@ def decide_statement(statement: Statement, point: Point, lhs: Callable[[int], Ex
     resolving = compiled.at(env)
 
     def side(closure: Closure) -> Callable[[int], Exact]:
-        return lambda bits: to_exact(run(resolving(closure), env, bits, most=bits))
+        return lambda bits: to_exact(run(resolving(closure), env, bits, max_bits=bits))
 
     if lhs is None and compiled.lhs is not None:
         lhs = side(compiled.lhs)

@@ -104,10 +104,10 @@ def nearest_float(value: Exact) -> float:
     return float(value.mid()) if isinstance(value, arb) else float(value)
 
 
-def power(base: Fraction, exponent: int, most_bits: int = 1024) -> Value:
+def power(base: Fraction, exponent: int, max_bits: int = 1024) -> Value:
     """Raise a number in [0, 1] to a power; ``0**0 = 1``."""
     value = to_value(base)
-    if exponent * base.denominator.bit_length() <= most_bits:
+    if exponent * base.denominator.bit_length() <= max_bits:
         return value**exponent
     return to_ball(value) ** exponent
 
@@ -161,8 +161,8 @@ class Meter:
     opened = 0  # number of meters opened in this process; a new one invalidates cached neighbouring values
 
     def __init__(self, limit: int) -> None:
-        self.left = limit
-        self.paid = set[tuple[object, ...]]()  # results charged in this block; reusing them in it is free
+        self.remaining = limit
+        self.charged_results = set[tuple[object, ...]]()  # results charged in this block; reusing them in it is free
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -178,10 +178,10 @@ class Meter:
 def spend(parts: int) -> None:
     """Charge work to all open meters before it is done."""
     for meter in _meters:
-        if parts > meter.left:
-            raise WorkLimitError(f"a value that takes {parts} steps, where {max(meter.left, 0)} are left.")
+        if parts > meter.remaining:
+            raise WorkLimitError(f"a value that takes {parts} steps, where {max(meter.remaining, 0)} are left.")
     for meter in _meters:
-        meter.left -= parts
+        meter.remaining -= parts
 
 
 _charged: dict[tuple[object, ...], tuple[object, int]] = {}  # results with their work, by function and arguments
@@ -198,19 +198,19 @@ def charged(function: Callable[..., T], *arguments: object) -> T:
         earlier = _charged.get(key)
     except (TypeError, ValueError):
         return function(*arguments)
-    paid = _meters[-1].paid if _meters else set()
+    charged_results = _meters[-1].charged_results if _meters else set()
     if earlier is not None:
         value, work = earlier
-        spend(0 if key in paid else work)
-        paid.add(key)
+        spend(0 if key in charged_results else work)
+        charged_results.add(key)
         return cast("T", value)
     meter = Meter(UNLIMITED)
     with meter.running():
         result = function(*arguments)
     if len(_charged) >= _MOST_CHARGED:
         _charged.clear()
-    _charged[key] = (result, UNLIMITED - meter.left)
-    paid.add(key)
+    _charged[key] = (result, UNLIMITED - meter.remaining)
+    charged_results.add(key)
     return result
 
 
@@ -221,6 +221,6 @@ def counted(compute: Callable[[], T]) -> tuple[T, int]:
     _meters[:] = [meter]
     Meter.opened += 1
     try:
-        return compute(), UNLIMITED - meter.left
+        return compute(), UNLIMITED - meter.remaining
     finally:
         _meters[:] = outer

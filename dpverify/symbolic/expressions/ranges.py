@@ -282,24 +282,24 @@ class Points:
     def __init__(
         self, variables: Mapping[str, Variable], conditions: Iterable[Any], count: int, seed: int | str
     ) -> None:
-        self.wanted = count
-        self.found: list[dict[str, Any]] = []
+        self.count = count
+        self.samples: list[dict[str, Any]] = []
         rng = Random(f"points {seed}")
         tests = tuple(conditions)
         for _ in range(count * _TRIES_PER_POINT):
-            if len(self.found) == count:
+            if len(self.samples) == count:
                 break
             point: dict[str, Any] = {}
             for name, variable in variables.items():
                 point[name] = variable.draw(rng, point)
             env = numbers_of(point)
             if all(_holds(test, env) for test in tests):
-                self.found.append(env)
+                self.samples.append(env)
 
     @property
-    def enough(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the requested number of points was found."""
-        return len(self.found) >= self.wanted
+        return len(self.samples) >= self.count
 
 
 def _holds(test: Any, env: Mapping[str, Value]) -> bool:
@@ -325,7 +325,7 @@ class _Drawn(Datum):
         self.seed = seed
 
     def __call__(self, *args: Value) -> Value:
-        rng = Random(f"{self.seed} {_whole(args)}")
+        rng = Random(f"{self.seed} {_integers(args)}")
         return fmpq(rng.randint(-9, 9), rng.choice((1, 2, 3)))
 
 
@@ -352,14 +352,14 @@ class _Computed(Datum):
         self.names = [parameter.name for parameter in function.parameters]
         self.value = compile_expr(function.value)
         self.env = env | {function.name: self}
-        self.known: dict[tuple[int, ...], Value] = {}
+        self.cache: dict[tuple[int, ...], Value] = {}
 
     def __call__(self, *args: Value) -> Value:
-        at = (int(ctx.prec), *_whole(args))
-        if at not in self.known:
-            self.known[at] = self.value(self.env | dict(zip(self.names, args, strict=True)), int(ctx.prec))
-        return self.known[at]
+        key = (int(ctx.prec), *_integers(args))
+        if key not in self.cache:
+            self.cache[key] = self.value(self.env | dict(zip(self.names, args, strict=True)), int(ctx.prec))
+        return self.cache[key]
 
 
-def _whole(args: tuple[Value, ...]) -> tuple[int, ...]:
+def _integers(args: tuple[Value, ...]) -> tuple[int, ...]:
     return tuple(elementary.as_int("a function of whole numbers", f"argument {k}", a) for k, a in enumerate(args, 1))

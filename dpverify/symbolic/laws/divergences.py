@@ -24,7 +24,7 @@ from dpverify.symbolic.laws import intervals, lines
 from dpverify.symbolic.laws.components import Normal, same
 from dpverify.symbolic.laws.intervals import RatioCell, RatioPiece, narrow_cells, pieces
 from dpverify.symbolic.laws.law import Law, LineLaw, paired
-from dpverify.symbolic.laws.losses import MOST_POINTS, Atom, Total, grid_width, total_of
+from dpverify.symbolic.laws.losses import MOST_POINTS, Atom, CurveBounds, curve_bounds, grid_width
 
 BITS = 128  # working precision of every divergence, whatever the precision of the caller
 _REACH = 72  # at most 2**-_REACH of the law of one loss lies outside on each side
@@ -170,11 +170,11 @@ def _sum_over_pairs(first: Law, second: Law, divergence: Callable[[LineLaw, Line
     return total
 
 
-def _composed(first: Law, second: Law) -> Total:
+def _composed(first: Law, second: Law) -> CurveBounds:
     return charged(_compose, first, second)
 
 
-def _compose(first: Law, second: Law) -> Total:
+def _compose(first: Law, second: Law) -> CurveBounds:
     pairs = paired(first, second)
     count = _number(pairs)
     points = next(points for most, points in _POINTS if count <= most)
@@ -186,7 +186,7 @@ def _compose(first: Law, second: Law) -> Total:
     if largest > MOST_POINTS * width:
         raise WorkLimitError("the losses of these mechanisms are too different for one grid.")
     parts = [(*_atoms(left, right, width), times) for left, right, times in pairs]
-    return total_of(parts, width)
+    return curve_bounds(parts, width)
 
 
 def _losses(first: LineLaw, second: LineLaw) -> list[tuple[arb, float]]:

@@ -62,12 +62,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 _memos: list[dict[Formula, Any]] = []  # of the divergences and moments in progress, the outermost first
 
 
-def of_law(name: str) -> bool:
+def returns_law(name: str) -> bool:
     """Test whether a function returns a law or a pair. Equal formulas in its arguments share one value object."""
     return name in SIGNATURES and SIGNATURES[name].value != "number"
 
 
-def shared(node: Formula, closure: Closure) -> Closure:
+def with_shared_value(node: Formula, closure: Closure) -> Closure:
     """Return a closure that computes a number once for all laws of a divergence, so that they share one ball."""
 
     def value(env: dict[str, Any]) -> Any:
@@ -81,7 +81,7 @@ def shared(node: Formula, closure: Closure) -> Closure:
     return value
 
 
-def sharing(function: Callable[..., Any], closures: tuple[Closure, ...]) -> Closure:
+def apply_with_shared_values(function: Callable[..., Any], closures: tuple[Closure, ...]) -> Closure:
     """Return a closure that applies a divergence or a moment to laws that share their numbers."""
 
     def value(env: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ expectation of a convex function.
 **From below**, outputs are merged until the ratio of their probabilities is a point of the grid. The merged output is a
 function of the output, so no divergence increases.
 
-Probabilities are integers over ``2**UNIT``, rounded up or down.
+Probabilities are integers over ``2**MASS_BITS``, rounded up or down.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from flint import arb, fmpz_poly
 from dpverify.symbolic.exact.numbers import UnsupportedError, WorkLimitError, spend
 from dpverify.symbolic.laws.components import whole
 
-UNIT = 96  # bits of a probability
-CUT = 72  # a tail of less than 2**-CUT is moved to one point after each product
-NEAR = arb(2) ** -60  # a loss within NEAR*width of a point of the grid counts as that point
+MASS_BITS = 96  # bits of a probability
+TAIL_BITS = 72  # a tail of less than 2**-TAIL_BITS is moved to one point after each product
+TOLERANCE = arb(2) ** -60  # a loss within TOLERANCE*width of a point of the grid counts as that point
 MOST_POINTS = 1 << 20
-ONE = 1 << UNIT
-FEW = 8  # up to this number of losses, LARGEST_COUNT grids are tried as a common grid
+TOTAL_MASS = 1 << MASS_BITS
+FEW_LOSSES = 8  # up to this number of losses, LARGEST_COUNT grids are tried as a common grid
 LARGEST_COUNT = 64  # largest number of points of a common grid up to the smallest loss
 MOST_COMMON = 10_000  # largest number of points of a common grid up to the largest loss
-LARGE = 4  # an output above LARGE times a pool is not added to it as a whole
+LARGEST_RATIO = 4  # an output above LARGEST_RATIO times a pool is not added to it as a whole
 MOST_DEVIATIONS = 2000  # largest number of deviations from 0 to the largest loss
 
 
@@ -43,14 +43,14 @@ class Atom(NamedTuple):
     """Probabilities of an event under both laws, and exact bounds of the log ratio on it."""
 
     mass: arb
-    other: arb
+    other_mass: arb
     lowest: arb
     highest: arb
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Probabilities at the points ``(start + i)*width`` and at an infinite loss, over ``2**UNIT``."""
+    """Probabilities at the points ``(start + i)*width`` and at an infinite loss, over ``2**MASS_BITS``."""
 
     start: int
     masses: tuple[int, ...]
@@ -67,7 +67,9 @@ class Grid:
         right = left if other is self else fmpz_poly(list(other.masses))
         coefficients = (left * right).coeffs()
         masses = [_shifted(int(coefficient), self.is_upper) for coefficient in coefficients]
-        finite = ONE * ONE - (ONE - min(self.infinite, ONE)) * (ONE - min(other.infinite, ONE))
+        finite = TOTAL_MASS * TOTAL_MASS - (TOTAL_MASS - min(self.infinite, TOTAL_MASS)) * (
+            TOTAL_MASS - min(other.infinite, TOTAL_MASS)
+        )
         return _trimmed(self.start + other.start, masses, _shifted(finite, self.is_upper), self.is_upper)
 
     def power(self, times: int) -> Grid:
@@ -87,12 +89,12 @@ class Grid:
 
 
 def _shifted(value: int, is_upper: bool) -> int:
-    return -(-value >> UNIT) if is_upper else value >> UNIT
+    return -(-value >> MASS_BITS) if is_upper else value >> MASS_BITS
 
 
 def _trimmed(start: int, masses: list[int], infinite: int, is_upper: bool) -> Grid:
     """Return a grid with light tails moved: upwards for an upper bound, downwards for a lower one."""
-    room = 1 << (UNIT - CUT)
+    room = 1 << (MASS_BITS - TAIL_BITS)
     low = sum(1 for total in accumulate(masses) if total < room)
     high = sum(1 for total in accumulate(reversed(masses)) if total < room)
     if low + high >= len(masses):
@@ -116,13 +118,13 @@ def upper_grid(atoms: Iterable[Atom], width: arb, outside: arb) -> Grid:
         if not highest.is_finite():
             infinite += mass
             continue
-        left = whole((lowest / width + NEAR).lower().floor())
-        right = max(whole((highest / width - NEAR).upper().ceil()), left)
+        left = whole((lowest / width + TOLERANCE).lower().floor())
+        right = max(whole((highest / width - TOLERANCE).upper().ceil()), left)
         shares = {left: mass}
         if right > left:
             near = (-left * width).exp()
             far = (-right * width).exp()
-            reduced = other * (1 - 2 * NEAR * width)  # covers losses that were moved by up to NEAR
+            reduced = other * (1 - 2 * TOLERANCE * width)  # covers losses that were moved by up to TOLERANCE
             share = ((near * mass - reduced) / (near - far)).max(arb(0)).min(mass)
             shares = {right: share, left: mass - share}
         for place, share in shares.items():
@@ -137,13 +139,13 @@ def lower_grid(atoms: Iterable[Atom], width: arb) -> Grid:
     for atom in atoms:
         if atom.mass.lower() <= 0:
             continue
-        if atom.other == 0:
+        if atom.other_mass == 0:
             infinite += atom.mass
-        elif atom.other.lower() > 0:
+        elif atom.other_mass.lower() > 0:
             finite.append(atom)
     pool = _Pool(width)
-    for atom in sorted(finite, key=lambda atom: (atom.mass / atom.other).mid()):
-        pool.add(atom.mass, atom.other)
+    for atom in sorted(finite, key=lambda atom: (atom.mass / atom.other_mass).mid()):
+        pool.add(atom.mass, atom.other_mass)
     pool.release()
     return _grid(pool.points, infinite, is_upper=False)
 
@@ -155,32 +157,32 @@ class _Pool:
         self.width = width
         self.points: dict[int, arb] = {}
         self.mass = arb(0)
-        self.other = arb(0)
+        self.other_mass = arb(0)
         self.target = 0
 
     def add(self, mass: arb, other: arb) -> None:
         """Add an output: first the part that lifts the pool to its target, then the remaining part to a new pool."""
         if self.mass > 0:
             share = self._share(mass, other)
-            if share is None and mass <= LARGE * self.mass:
+            if share is None and mass <= LARGEST_RATIO * self.mass:
                 self.mass += mass
-                self.other += other
+                self.other_mass += other
                 return
             if share is None:
                 self.release()
             else:
                 self.mass += share * mass
-                self.other += share * other
+                self.other_mass += share * other
                 self.release()
                 mass *= 1 - share
                 other *= 1 - share
         if not mass > 0:
             return
         self.mass = mass
-        self.other = other
+        self.other_mass = other
         place = self._floor()
         self.target = place + 1
-        if ((mass / other).log() / self.width - place).upper() <= 2 * NEAR:
+        if ((mass / other).log() / self.width - place).upper() <= 2 * TOLERANCE:
             self.release()
 
     def _share(self, mass: arb, other: arb) -> arb | None:
@@ -189,11 +191,11 @@ class _Pool:
         room = mass - ratio * other
         if not room > 0:
             return None
-        share = (((ratio * self.other - self.mass) / room).max(arb(0)) * (1 + arb(2) ** -100)).upper()
+        share = (((ratio * self.other_mass - self.mass) / room).max(arb(0)) * (1 + arb(2) ** -100)).upper()
         return share if share < 1 else None
 
     def _floor(self) -> int:
-        return whole(((self.mass / self.other).log() / self.width + NEAR).lower().floor())
+        return whole(((self.mass / self.other_mass).log() / self.width + TOLERANCE).lower().floor())
 
     def release(self) -> None:
         """Assign the pool to the point of the grid at or below its loss, and empty it."""
@@ -201,7 +203,7 @@ class _Pool:
             place = self._floor()
             self.points[place] = self.points.get(place, arb(0)) + self.mass
         self.mass = arb(0)
-        self.other = arb(0)
+        self.other_mass = arb(0)
 
 
 def _grid(points: dict[int, arb], infinite: arb, *, is_upper: bool) -> Grid:
@@ -218,7 +220,7 @@ def _grid(points: dict[int, arb], infinite: arb, *, is_upper: bool) -> Grid:
 
 
 def _integer(mass: arb, is_upper: bool) -> int:
-    scaled = mass * arb(2) ** UNIT
+    scaled = mass * arb(2) ** MASS_BITS
     return max(whole(scaled.upper().ceil() if is_upper else scaled.lower().floor()), 0)
 
 
@@ -244,12 +246,12 @@ class Curve:
             if mass and not gain < 0:
                 total += mass * gain.max(arb(0))
             factor *= step
-        return ((total + self.grid.infinite) / arb(2) ** UNIT).max(arb(0)).min(arb(1))
+        return ((total + self.grid.infinite) / arb(2) ** MASS_BITS).max(arb(0)).min(arb(1))
 
     def epsilon(self, delta: arb) -> arb:
         """Bound the least epsilon >= 0 with at most this delta: from above for an upper grid, otherwise from below."""
         step = (-self.width).exp()
-        level = delta * arb(2) ** UNIT - self.grid.infinite
+        level = delta * arb(2) ** MASS_BITS - self.grid.infinite
         spend(2 * len(self.grid.masses))
         above = 0
         scaled = arb(0)  # sum of the masses above a point, each times exp(point - loss)
@@ -269,7 +271,7 @@ class Curve:
         return (place + self.shift if self.grid.is_upper else place - self.shift).max(arb(0))
 
 
-class Total(NamedTuple):
+class CurveBounds(NamedTuple):
     """The lower and the upper curve of a sum of losses."""
 
     lower: Curve
@@ -284,7 +286,7 @@ class Total(NamedTuple):
         return self.lower.epsilon(delta).union(self.upper.epsilon(delta))
 
 
-def total_of(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -> Total:
+def curve_bounds(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -> CurveBounds:
     """Return the curves of a sum of independent losses.
 
     A part has the atoms of a loss, a bound on the probability outside of all atoms, and the multiplicity of the loss.
@@ -298,8 +300,8 @@ def total_of(parts: Sequence[tuple[Sequence[Atom], arb, int]], width: arb) -> To
     lower = _product([(low, times) for low, _, times in grids])
     upper = _product([(high, times) for _, high, times in grids])
     count = sum(times for _, _, times in grids)
-    shift = 4 * NEAR * width * count
-    return Total(Curve(lower, width, shift), Curve(upper, width, shift))
+    shift = 4 * TOLERANCE * width * count
+    return CurveBounds(Curve(lower, width, shift), Curve(upper, width, shift))
 
 
 def _product(grids: Sequence[tuple[Grid, int]]) -> Grid:
@@ -337,11 +339,11 @@ def _common_width(losses: Sequence[arb], largest: arb) -> arb | None:
     The candidates are simple fractions of the least loss or of the least difference of two losses.
     """
     gaps = [abs(loss).mid() for loss in losses] + [(b - a).mid() for a, b in pairwise(losses)]
-    least = min((gap for gap in gaps if gap > largest * NEAR), key=arb.mid)
+    least = min((gap for gap in gaps if gap > largest * TOLERANCE), key=arb.mid)
     if largest > least * MOST_COMMON:
         return None
-    for count in range(1, LARGEST_COUNT + 1 if len(losses) <= FEW else 3):
+    for count in range(1, LARGEST_COUNT + 1 if len(losses) <= FEW_LOSSES else 3):
         places = [loss * count / least for loss in losses]
-        if all(abs(place - (place.mid() + arb(0.5)).floor().mid()) < NEAR / 2 for place in places):
+        if all(abs(place - (place.mid() + arb(0.5)).floor().mid()) < TOLERANCE / 2 for place in places):
             return least / count
     return None

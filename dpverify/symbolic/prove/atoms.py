@@ -36,13 +36,13 @@ def atoms_of(expr: Any) -> Iterator[Any]:
 def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
     """Yield expressions that are nonnegative, or positive if the flag is set."""
     if isinstance(atom, sympy.exp):
-        yield from _about_exp(atom, prove)
+        yield from _exp_facts(atom, prove)
     elif atom.is_Pow:
-        yield from _about_power(atom, prove)
+        yield from _power_facts(atom, prove)
     elif isinstance(atom, sympy.log | Log2):
-        yield from _about_log(atom, prove)
+        yield from _log_facts(atom, prove)
     elif isinstance(atom, sympy.floor | sympy.ceiling):
-        yield from _about_rounding(atom, prove)
+        yield from _rounding_facts(atom, prove)
     elif isinstance(atom, sympy.Mod):
         if prove(atom.args[1], True):
             yield atom, False
@@ -71,7 +71,7 @@ def facts_about(atom: Any, prove: Prove) -> Iterator[Fact]:
         yield atom, bool(atom.is_positive)
 
 
-def _about_exp(atom: Any, prove: Prove) -> Iterator[Fact]:
+def _exp_facts(atom: Any, prove: Prove) -> Iterator[Fact]:
     (u,) = atom.args
     yield atom, True
     yield atom - 1 - u, False
@@ -84,7 +84,7 @@ def _about_exp(atom: Any, prove: Prove) -> Iterator[Fact]:
         yield atom - 1, True
 
 
-def _about_power(atom: Any, prove: Prove) -> Iterator[Fact]:
+def _power_facts(atom: Any, prove: Prove) -> Iterator[Fact]:
     base, exponent = atom.args
     positive = prove(base, True)
     if not positive and not (prove(base, False) and prove(exponent, False)):
@@ -108,7 +108,7 @@ def _about_power(atom: Any, prove: Prove) -> Iterator[Fact]:
                 yield direction * (atom - 1), False
 
 
-def _about_log(atom: Any, prove: Prove) -> Iterator[Fact]:
+def _log_facts(atom: Any, prove: Prove) -> Iterator[Fact]:
     (u,) = atom.args
     if not prove(u, True):
         return
@@ -122,7 +122,7 @@ def _about_log(atom: Any, prove: Prove) -> Iterator[Fact]:
             yield sign * atom, False
 
 
-def _about_rounding(atom: Any, prove: Prove) -> Iterator[Fact]:
+def _rounding_facts(atom: Any, prove: Prove) -> Iterator[Fact]:
     (u,) = atom.args
     down = isinstance(atom, sympy.floor)
     yield (u - atom if down else atom - u), False
@@ -142,10 +142,10 @@ def facts_between(atoms: list[Any], prove: Prove) -> Iterator[Fact]:
             if prove(a.args[0] - b.args[0], False) and (not logarithm or prove(b.args[0], True)):
                 yield a - b, False
         elif a.is_Pow and b.is_Pow:
-            yield from _between_powers(a, b, prove)
+            yield from _facts_between_powers(a, b, prove)
 
 
-def _between_powers(a: Any, b: Any, prove: Prove) -> Iterator[Fact]:
+def _facts_between_powers(a: Any, b: Any, prove: Prove) -> Iterator[Fact]:
     if a.exp == b.exp and prove(a.exp, False):
         if prove(b.base, False) and prove(a.base - b.base, False):
             yield a - b, False

@@ -16,7 +16,7 @@ from dpverify.symbolic.expressions.ranges import AnyFunction, FunctionOf, SetBit
 from dpverify.symbolic.expressions.translation import gaussian_integral
 from dpverify.symbolic.prove.canonical import expanded
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, Occurrence, renamed
-from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
+from dpverify.symbolic.prove.signs import is_implied, is_nonnegative, is_nonzero, is_positive
 
 
 def converges(body: Any, index: Any, facts: Facts) -> bool:
@@ -52,14 +52,14 @@ def _below_one(factors: list[tuple[Any, Any]], facts: Facts) -> bool:
             continue
         if not (is_nonnegative(base, facts) and is_positive(exponent, facts)):
             return False
-        facts = facts.given([base > 0])
+        facts = facts.assume([base > 0])
     inverted = {
         node: -sympy.log(1 / node.args[0])
         for f in (*facts.nonnegative, *facts.positive)
         for node in f.atoms(sympy.log)
         if node.args[0].is_Pow and node.args[0].exp == -1 and is_positive(1 / node.args[0], facts)
     }
-    facts = facts.given(bound >= 0 for base, _ in factors for bound in list(_bounds(base, facts)))
+    facts = facts.assume(bound >= 0 for base, _ in factors for bound in list(_bounds(base, facts)))
     logarithm = sympy.Add(*(exponent * sympy.log(base) for base, exponent in factors))
     return is_positive(-logarithm, facts.substituted(inverted))
 
@@ -211,7 +211,7 @@ def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> It
             for side in relation.args:
                 yield from _parts(side, place, variables)
         try:
-            facts = place.facts.given([*negations, condition])
+            facts = place.facts.assume([*negations, condition])
         except FalseAssumptionError:
             continue
         except ValueError:
@@ -220,7 +220,7 @@ def _in_choice(expr: Any, place: Occurrence, variables: Mapping[str, Any]) -> It
         yield from _parts(value, replace(place, facts=facts), variables)
         negations.append(sympy.Not(condition))
     try:
-        covered = expr.args[-1][1] is sympy.true or implied(expr.args[-1][1], place.facts.given(negations[:-1]))
+        covered = expr.args[-1][1] is sympy.true or is_implied(expr.args[-1][1], place.facts.assume(negations[:-1]))
     except ValueError:
         covered = False
     if not covered:

@@ -12,26 +12,26 @@ import sympy
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.canonical import canonical, common_denominator, expanded
-from dpverify.symbolic.prove.facts import Facts, symbols_of, witnessed
+from dpverify.symbolic.prove.facts import Facts, symbols_of, with_witnesses
 from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 
 _SECONDS = 10.0
 _MAX_OPERATIONS = 160
 
 
-def are_equal(left: Any, right: Any, facts: Facts, refuted: Callable[[Any], bool] | None = None) -> bool:
+def are_equal(left: Any, right: Any, facts: Facts, is_nonzero: Callable[[Any], bool] | None = None) -> bool:
     """Test whether two expressions are proven equal.
 
-    ``refuted`` finds expressions that are nonzero at a point, to save time.
+    ``is_nonzero`` finds expressions that are nonzero at a point, to save time.
     """
     difference = left - right
     if difference == 0:
         return True
-    if difference.has(sympy.nan, sympy.zoo) or (refuted is not None and refuted(difference)):
+    if difference.has(sympy.nan, sympy.zoo) or (is_nonzero is not None and is_nonzero(difference)):
         return False
-    if refuted is None and witnessed(facts, symbols_of(difference)).nonzero(difference):
+    if is_nonzero is None and with_witnesses(facts, symbols_of(difference)).is_nonzero_at_witness(difference):
         return False
-    return _vanishes(difference, facts.about(symbols_of(difference)))
+    return _vanishes(difference, facts.relevant_to(symbols_of(difference)))
 
 
 @lru_cache(maxsize=5000)
@@ -40,12 +40,12 @@ def _vanishes(difference: Any, facts: Facts) -> bool:
     for form in _forms(renamed, facts):
         if form == 0:
             return True
-    if holds_any_values(difference):
+    if has_unknown_function(difference):
         return False
     return is_nonnegative(difference, facts) and is_nonnegative(-difference, facts)
 
 
-def holds_any_values(expr: Any) -> bool:
+def has_unknown_function(expr: Any) -> bool:
     """Test whether an expression applies a function with unknown values."""
     return any(not applied.is_integer for applied in expr.atoms(sympy.core.function.AppliedUndef))
 
@@ -77,10 +77,10 @@ def _forms(expr: Any, facts: Facts) -> Iterator[Any]:
         yield sympy.expand(sympy.powsimp(cleared))
         yield sympy.expand(sympy.expand_log(sympy.powdenest(cleared)))
         yield sympy.powsimp(sympy.expand(cleared))
-    if flat.count_ops() <= _MAX_OPERATIONS and not holds_any_values(expr):
+    if flat.count_ops() <= _MAX_OPERATIONS and not has_unknown_function(expr):
         plain = _without_log2(flat)
         for transform in (sympy.factor, sympy.radsimp, sympy.simplify):
-            result = within(_SECONDS, partial(transform, plain))
+            result = with_time_limit(_SECONDS, partial(transform, plain))
             if result is not None:
                 yield result
 
@@ -129,11 +129,11 @@ class _TimeIsUp(BaseException):
     """Raised by the alarm; a BaseException so that no handler inside sympy swallows it."""
 
 
-def within(seconds: float, function: Callable[[], T], *, of_process: bool = False) -> T | None:
+def with_time_limit(seconds: float, function: Callable[[], T], *, is_cpu_time: bool = False) -> T | None:
     """Call a function with a time limit. Return None if the limit is exceeded.
 
     The limit is far above the time of a normal step, so that a slow machine does not change a verdict. With
-    ``of_process`` it limits the CPU time of this process instead of the elapsed time. Such a call may contain calls of
+    ``is_cpu_time`` it limits the CPU time of this process instead of the elapsed time. Such a call may contain calls of
     the other kind. Outside the main thread, or if the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
@@ -144,7 +144,7 @@ def within(seconds: float, function: Callable[[], T], *, of_process: bool = Fals
 
     number = signal.SIGALRM
     timer = signal.ITIMER_REAL
-    if of_process:
+    if is_cpu_time:
         number = signal.SIGVTALRM
         timer = signal.ITIMER_VIRTUAL
     before = signal.signal(number, stop)

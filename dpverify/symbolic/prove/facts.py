@@ -22,7 +22,7 @@ _BITS = 64
 _ZERO = to_value(0)
 _MAX_WITNESSES = 12
 _TRIES = 400
-_WANTED = 6
+_ENOUGH_WITNESSES = 6
 _REALS = tuple(map(Fraction, ("1/1000", "1/10", "1/3", "1/2", "9/10", "1", "3/2", "2", "9")))
 _INTEGERS = tuple(map(Fraction, (1, 2, 3, 4, 7, 30)))
 
@@ -41,7 +41,7 @@ class Facts:
     # there.
     witnesses: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
 
-    def given(self, relations: Iterable[Any]) -> Facts:
+    def assume(self, relations: Iterable[Any]) -> Facts:
         """Return these facts with additional relations. Strict relations between integers are tightened by one."""
         nonnegative = set(self.nonnegative)
         positive = set(self.positive)
@@ -52,25 +52,25 @@ class Facts:
                 (positive if strict else nonnegative).add(difference)
         facts = Facts(frozenset(nonnegative), frozenset(positive))
         new = [*(facts.nonnegative - self.nonnegative), *(facts.positive - self.positive)]
-        witnesses = tuple(w for w in self.witnesses if not any(negative_at(f, w) for f in new))
+        witnesses = tuple(w for w in self.witnesses if not any(is_negative_at(f, w) for f in new))
         return Facts(facts.nonnegative, facts.positive, witnesses)
 
-    def extended(self, symbol: Any, values: Iterable[Any]) -> Facts:
+    def with_witness_values(self, symbol: Any, values: Iterable[Any]) -> Facts:
         """Return the facts with values of a symbol added to the witnesses."""
-        witnesses = list(_extended(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
+        witnesses = list(_extended_witnesses(self.witnesses, index_name(symbol), [sympy.sympify(v) for v in values]))
         return Facts(self.nonnegative, self.positive, tuple(witnesses[:_MAX_WITNESSES]))
 
-    def refuted(self, expr: Any, strict: bool) -> bool:
+    def is_refuted(self, expr: Any, strict: bool) -> bool:
         """Test whether ``expr >= 0`` (``expr > 0`` if ``strict``) is certainly false at a witness."""
-        return any(negative_at(expr, w, strict) for w in self.witnesses)
+        return any(is_negative_at(expr, w, strict) for w in self.witnesses)
 
-    def nonzero(self, expr: Any) -> bool:
+    def is_nonzero_at_witness(self, expr: Any) -> bool:
         """Test whether an expression is certainly not 0 at a witness."""
-        return any(negative_at(expr, w) or negative_at(-expr, w) for w in self.witnesses)
+        return any(is_negative_at(expr, w) or is_negative_at(-expr, w) for w in self.witnesses)
 
-    def about(self, symbols: frozenset[Any]) -> Facts:
+    def relevant_to(self, symbols: frozenset[Any]) -> Facts:
         """Return the facts that can matter to an expression with these symbols, directly or through shared symbols."""
-        nonnegative, positive = _about(self.nonnegative, self.positive, symbols)
+        nonnegative, positive = _relevant_facts(self.nonnegative, self.positive, symbols)
         if len(nonnegative) + len(positive) == len(self.nonnegative) + len(self.positive):
             return self
         return Facts(nonnegative, positive, self.witnesses)
@@ -86,13 +86,13 @@ class Facts:
         """Return the facts with each symbol replaced by a bound plus a letter for the difference."""
         witnesses = self.witnesses
         for symbol, (bound, letter) in above.items():
-            witnesses = tuple(_extended(witnesses, index_name(letter), [symbol - bound]))
+            witnesses = tuple(_extended_witnesses(witnesses, index_name(letter), [symbol - bound]))
         moved = self.substituted({symbol: bound + letter for symbol, (bound, letter) in above.items()})
         return replace(moved, witnesses=witnesses)
 
 
 @lru_cache(maxsize=20_000)
-def _about(
+def _relevant_facts(
     nonnegative: frozenset[Any], positive: frozenset[Any], symbols: frozenset[Any]
 ) -> tuple[frozenset[Any], frozenset[Any]]:
     """Return the facts about these symbols, about the symbols of those facts, and so on; and facts without symbols."""
@@ -128,7 +128,7 @@ def renamed(expr: Any, old: Any, new: Any) -> Any:
     return expr.xreplace({old: new})
 
 
-def _extended(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
+def _extended_witnesses(witnesses: Any, name: str, values: list[Any]) -> Iterator[Mapping[str, Any]]:
     for value in values:
         for witness in witnesses:
             number = value_at(value, witness)
@@ -146,7 +146,7 @@ def value_at(expr: Any, witness: Mapping[str, Any]) -> Value | None:
         return None
 
 
-def negative_at(expr: Any, witness: Mapping[str, Any], strict: bool = False) -> bool:
+def is_negative_at(expr: Any, witness: Mapping[str, Any], strict: bool = False) -> bool:
     """Test whether an expression is certainly negative at a witness (not positive, if ``strict``)."""
     value = value_at(expr, witness)
     return value is not None and compare(value, ">" if strict else ">=", _ZERO) is False
@@ -169,7 +169,7 @@ def differences(relation: Any) -> list[tuple[Any, bool]]:
     raise ValueError(f"an assumption must be built from <= < >= > = and And, got {relation}.")
 
 
-def own_signs(symbol: Any) -> list[tuple[Any, bool]]:
+def symbol_signs(symbol: Any) -> list[tuple[Any, bool]]:
     """Return the signs that sympy knows of a symbol, as in :func:`differences`."""
     signs = ((symbol, symbol.is_positive, symbol.is_nonnegative), (-symbol, symbol.is_negative, symbol.is_nonpositive))
     return [(side, bool(strict)) for side, strict, loose in signs if strict or loose]
@@ -179,18 +179,18 @@ def symbol_facts(symbols: Iterable[Any]) -> list[tuple[Any, bool]]:
     """Return the signs that sympy knows of symbols. Strict signs of integers are tightened by one."""
     facts: list[tuple[Any, bool]] = []
     for symbol in symbols:
-        for side, strict in own_signs(symbol):
+        for side, strict in symbol_signs(symbol):
             facts += [(side, True), (side - 1, False)] if strict and symbol.is_integer else [(side, strict)]
     return facts
 
 
-def witnessed(facts: Facts, symbols: Set[Any]) -> Facts:
+def with_witnesses(facts: Facts, symbols: Set[Any]) -> Facts:
     """Return the facts with witnesses for some symbols: points that satisfy the facts, found by random search."""
     if facts.witnesses:
         missing = sorted((s for s in symbols if index_name(s) not in facts.witnesses[0]), key=str)
         return replace(facts, witnesses=_completed(facts.witnesses, missing)) if missing else facts
     all_symbols = frozenset(symbols).union(*(symbols_of(f) for f in (*facts.nonnegative, *facts.positive)))
-    return replace(facts, witnesses=_search(facts, all_symbols))
+    return replace(facts, witnesses=_search_witnesses(facts, all_symbols))
 
 
 def _completed(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]:
@@ -199,7 +199,7 @@ def _completed(witnesses: Any, missing: list[Any]) -> tuple[dict[str, Any], ...]
 
 
 @lru_cache(maxsize=2000)
-def _search(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, Any], ...]:
+def _search_witnesses(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, Any], ...]:
     ordered = sorted(symbols, key=lambda s: s.name)
     rng = Random("witnesses")
     witnesses: list[dict[str, Any]] = []
@@ -207,7 +207,7 @@ def _search(facts: Facts, symbols: frozenset[Any]) -> tuple[dict[str, Any], ...]
         point = {index_name(s): to_value(_value(s, rng)) for s in ordered}
         if _satisfies(facts, point):
             witnesses.append(point)
-            if len(witnesses) == _WANTED:
+            if len(witnesses) == _ENOUGH_WITNESSES:
                 break
     return tuple(witnesses)
 
@@ -257,5 +257,5 @@ def inside_sums(facts: Facts, limits: Limits) -> Facts:
     """Add ``lo <= i`` and ``i <= hi`` for the indices of some sums, outermost first."""
     for index, lo, hi in limits:
         inside = [index >= lo] + ([] if hi == sympy.oo else [index <= hi, lo <= hi])
-        facts = facts.extended(index, (lo, lo + 1, lo + 3)).given(r for r in inside if r is not sympy.false)
+        facts = facts.with_witness_values(index, (lo, lo + 1, lo + 3)).assume(r for r in inside if r is not sympy.false)
     return facts

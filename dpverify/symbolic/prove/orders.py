@@ -24,7 +24,7 @@ from dpverify.symbolic.prove.signs import is_nonnegative, is_positive
 Monomial: TypeAlias = Mapping[Any, fmpq]
 """Nonzero exponents, by letter or logarithm."""
 
-NONE: Monomial = {}
+UNIT_MONOMIAL: Monomial = {}
 LOGARITHMS = (sympy.log, Log2)
 
 
@@ -39,9 +39,9 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
     letter is proven positive, and every logarithm nonnegative. A sum of no products is 0.
     """
     if expr.is_Rational and expr >= 0:
-        return [NONE] if expr > 0 else []
+        return [UNIT_MONOMIAL] if expr > 0 else []
     if expr.is_Symbol and expr.name in fixed and is_nonnegative(expr, facts):
-        return [NONE]
+        return [UNIT_MONOMIAL]
     if expr.is_Symbol and is_positive(expr, facts):
         return [{expr: fmpq(1)}]
     if isinstance(expr, LOGARITHMS) and monomials(expr.args[0], facts, fixed) and is_nonnegative(expr, facts):
@@ -49,7 +49,7 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
     if expr.is_Add:
         return _distinct([monomial for arg in expr.args for monomial in monomials(arg, facts, fixed)])
     if expr.is_Mul:
-        products = [NONE]
+        products = [UNIT_MONOMIAL]
         for arg in expr.args:
             products = [times(monomial, factor) for monomial in products for factor in monomials(arg, facts, fixed)]
         return _distinct(products)
@@ -57,7 +57,7 @@ def monomials(expr: Any, facts: Facts, fixed: frozenset[str] = frozenset()) -> l
         power = fmpq(int(expr.exp.p), int(expr.exp.q))
         base = monomials(expr.base, facts, fixed)
         if power > 0 or len(base) == 1:
-            return [times(NONE, monomial, power) for monomial in base]
+            return [times(UNIT_MONOMIAL, monomial, power) for monomial in base]
     raise NoMonomialsError(f"{expr} is not proven to be a sum of products of powers in which nothing cancels.")
 
 
@@ -74,7 +74,7 @@ def _distinct(terms: list[Monomial]) -> list[Monomial]:
 
 
 @dataclass(frozen=True)
-class Weighted:
+class WeightedTerm:
     """A term of the left side that is at most a constant times logarithms times weighted terms of the right side."""
 
     term: Monomial
@@ -84,13 +84,13 @@ class Weighted:
     logarithms: Monomial
 
     def __post_init__(self) -> None:
-        put = NONE
+        product = UNIT_MONOMIAL
         for monomial, weight in (*self.right, *self.conditions):
-            put = times(put, monomial, weight)
+            product = times(product, monomial, weight)
         weights = [weight for _, weight in (*self.right, *self.conditions)]
         if sum((weight for _, weight in self.right), fmpq(0)) != 1 or min(weights) < 0:
             raise ArithmeticError(f"the weights of {self.term} must be nonnegative, and those of the right side add up")
-        if times(put, self.logarithms) != self.term:
+        if times(product, self.logarithms) != self.term:
             raise ArithmeticError(f"the weighted terms and conditions must give {self.term}.")
 
 
@@ -98,10 +98,10 @@ class Weighted:
 class OrderProof:
     """The proof that a left side is O or O~ of a right side."""
 
-    terms: tuple[Weighted, ...]
+    terms: tuple[WeightedTerm, ...]
 
 
-def bounded(
+def prove_order(
     left: Any, right: Any, relations: Iterable[Any], tilde: bool, fixed: frozenset[str] = frozenset()
 ) -> OrderProof:
     """Prove that ``left`` is at most a constant times ``right`` where the relations hold, or raise NoMonomialsError.
@@ -109,7 +109,7 @@ def bounded(
     The constant may depend on the letters in ``fixed``. ``tilde`` also allows a power of the product of ``1 + |log x|``
     over all other letters.
     """
-    facts = Facts().given(relations := tuple(relations))
+    facts = Facts().assume(relations := tuple(relations))
     terms = monomials(left, facts, fixed)
     rates = monomials(right, facts)
     if any(letter.name in fixed for letter in right.free_symbols):
@@ -135,7 +135,7 @@ def _conditions(relations: Iterable[Any], letters: set[Any], facts: Facts) -> It
 
 def _weighted(
     term: Monomial, rates: list[Monomial], constraints: list[Monomial], tilde: bool, facts: Facts
-) -> Weighted:
+) -> WeightedTerm:
     logarithms = sorted(
         {a for monomial in (term, *rates, *constraints) for a in monomial if isinstance(a, LOGARITHMS)}, key=str
     )
@@ -154,10 +154,10 @@ def _weighted(
         product = sympy.Mul(*(a ** sympy.Rational(int(e.p), int(e.q)) for a, e in term.items()))
         raise NoMonomialsError(f"not proven that {product} is of the order of the right side.")
     pairs = [(monomial, weight) for monomial, weight in zip(columns, weights, strict=True)]
-    left = NONE
+    remaining = UNIT_MONOMIAL
     for monomial, weight in pairs[len(rates) + len(constraints) :]:
-        left = times(left, monomial, weight)
+        remaining = times(remaining, monomial, weight)
     used = [
         tuple(p for p in part if p[1] != 0) for part in (pairs[: len(rates)], pairs[len(rates) :][: len(constraints)])
     ]
-    return Weighted(term, used[0], used[1], left)
+    return WeightedTerm(term, used[0], used[1], remaining)

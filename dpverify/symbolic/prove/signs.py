@@ -24,15 +24,15 @@ from dpverify.symbolic.prove.facts import (
     differences,
     symbol_facts,
     symbols_of,
-    witnessed,
+    with_witnesses,
 )
 
 _DEPTH = 4
 _MAX_OPERATIONS = 220
-_NOTHING = Facts()
-_left: ContextVar[list[int] | None] = ContextVar("left", default=None)
+_NO_FACTS = Facts()
+_decisions_left: ContextVar[list[int] | None] = ContextVar("decisions_left", default=None)
 _CHOICES = (sympy.Piecewise, sympy.Max, sympy.Min, sympy.Abs)
-Known = tuple[tuple[Any, bool], ...]
+SignedFacts = tuple[tuple[Any, bool], ...]
 
 
 class TooLongError(RuntimeError):
@@ -46,29 +46,29 @@ def at_most(decisions: int) -> Iterator[None]:
     Caches are cleared first, so the count is reproducible.
     """
     _proved.cache_clear()
-    token = _left.set([decisions])
+    token = _decisions_left.set([decisions])
     try:
         yield
     finally:
-        _left.reset(token)
+        _decisions_left.reset(token)
 
 
-def is_nonnegative(expr: Any, facts: Facts = _NOTHING) -> bool:
+def is_nonnegative(expr: Any, facts: Facts = _NO_FACTS) -> bool:
     """Test whether ``expr >= 0`` is proven on the domain that the facts describe."""
-    return _start(sympy.sympify(expr), False, facts)
+    return _prove_sign(sympy.sympify(expr), False, facts)
 
 
-def is_positive(expr: Any, facts: Facts = _NOTHING) -> bool:
+def is_positive(expr: Any, facts: Facts = _NO_FACTS) -> bool:
     """Test whether ``expr > 0`` is proven on the domain that the facts describe."""
-    return _start(sympy.sympify(expr), True, facts)
+    return _prove_sign(sympy.sympify(expr), True, facts)
 
 
-def is_nonzero(expr: Any, facts: Facts = _NOTHING) -> bool:
+def is_nonzero(expr: Any, facts: Facts = _NO_FACTS) -> bool:
     """Test whether ``expr`` is proven to have one sign and no zero."""
     return is_positive(expr, facts) or is_positive(-expr, facts)
 
 
-def implied(relation: Any, facts: Facts) -> bool:
+def is_implied(relation: Any, facts: Facts) -> bool:
     """Test whether a relation is proven. False means that no proof was found."""
     if relation is sympy.true:
         return True
@@ -77,20 +77,20 @@ def implied(relation: Any, facts: Facts) -> bool:
     if isinstance(relation, sympy.Ne):
         return is_nonzero(relation.lhs - relation.rhs, facts)
     if isinstance(relation, sympy.And):
-        return all(implied(part, facts) for part in relation.args)
-    return all(_start(difference, strict, facts) for difference, strict in differences(relation))
+        return all(is_implied(part, facts) for part in relation.args)
+    return all(_prove_sign(difference, strict, facts) for difference, strict in differences(relation))
 
 
-def _start(expr: Any, strict: bool, facts: Facts) -> bool:
-    return _prove(expr, strict, facts if facts.witnesses else witnessed(facts, symbols_of(expr)), _DEPTH)
+def _prove_sign(expr: Any, strict: bool, facts: Facts) -> bool:
+    return _prove(expr, strict, facts if facts.witnesses else with_witnesses(facts, symbols_of(expr)), _DEPTH)
 
 
 def _prove(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
-    if (left := _left.get()) is not None:
+    if (left := _decisions_left.get()) is not None:
         left[0] -= 1
         if left[0] < 0:
             raise TooLongError
-    return _proved(expr, strict, facts.about(symbols_of(expr)), depth)
+    return _proved(expr, strict, facts.relevant_to(symbols_of(expr)), depth)
 
 
 @lru_cache(maxsize=50_000)
@@ -102,14 +102,14 @@ def _proved(expr: Any, strict: bool, facts: Facts, depth: int) -> bool:
     if expr in facts.positive or (not strict and expr in facts.nonnegative):
         return True
     if choices := _choices(expr):
-        tried = depth > 0 and not facts.refuted(expr, strict)
+        tried = depth > 0 and not facts.is_refuted(expr, strict)
         return tried and (_by_terms(expr, strict, facts, depth) or _by_cases(expr, choices, strict, facts, depth))
     has_sign = expr.is_positive if strict else expr.is_nonnegative
     if has_sign is not None:
         return bool(has_sign)
     if isinstance(expr, sympy.exp):
         return True
-    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.refuted(expr, strict):
+    if depth <= 0 or expr.count_ops() > _MAX_OPERATIONS or facts.is_refuted(expr, strict):
         return False
     return (
         _by_terms(expr, strict, facts, depth)
@@ -156,7 +156,7 @@ def _by_cases(expr: Any, choices: set[Any], strict: bool, facts: Facts, depth: i
     node = min(choices, key=lambda a: (a.count_ops(), str(a)))
     for value, conditions in _branches(node):
         try:
-            branch_facts = facts.given(conditions)
+            branch_facts = facts.assume(conditions)
         except FalseAssumptionError:
             continue  # this branch is never taken
         except ValueError:
@@ -246,7 +246,7 @@ def _by_closed_powers(expr: Any, strict: bool, facts: Facts, depth: int) -> bool
 
 
 @lru_cache(maxsize=2000)
-def _everything_known(expr: Any, facts: Facts, depth: int) -> Known:
+def _everything_known(expr: Any, facts: Facts, depth: int) -> SignedFacts:
     """Return the facts, the signs of symbols, and facts about the functions in the target and in related facts."""
     pairs = [(f, True) for f in facts.positive] + [(f, False) for f in facts.nonnegative]
     symbols = set(symbols_of(expr))

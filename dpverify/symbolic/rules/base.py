@@ -12,7 +12,7 @@ import sympy
 
 from dpverify.symbolic.expressions.ranges import AnyVector, GaussianNorm, SetBits, Variable
 from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError
-from dpverify.symbolic.prove.signs import implied
+from dpverify.symbolic.prove.signs import is_implied
 
 Relation = Literal["<=", ">=", "="]
 Substitution = Mapping[str, Any]
@@ -63,7 +63,7 @@ class Condition(ABC):
         return ()
 
     @abstractmethod
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the facts imply the condition."""
 
 
@@ -73,9 +73,9 @@ class Holds(Condition):
 
     relation: Any  # such as ``x <= 1``
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the facts imply the relation."""
-        return implied(self.relation, facts)
+        return is_implied(self.relation, facts)
 
     def expressions(self) -> tuple[Any, ...]:
         """Return both sides."""
@@ -99,14 +99,14 @@ class ForAll(Condition):
         parts = (substitute(part, where) for part in (self.lo, self.hi, self.relation))
         return ForAll(self.index, *parts)
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the facts and the range of the index imply the relation."""
         inside = [self.index >= self.lo] + ([] if self.hi == sympy.oo else [self.index <= self.hi])
         try:
-            range_facts = facts.given(inside)
+            range_facts = facts.assume(inside)
         except FalseAssumptionError:
             return True  # the range is empty
-        return implied(self.relation, range_facts)
+        return is_implied(self.relation, range_facts)
 
     def __str__(self) -> str:
         return f"{self.relation} for {self.lo} <= {self.index.name} <= {self.hi}"
@@ -118,7 +118,7 @@ class IsInteger(Condition):
 
     expr: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether sympy knows that the expression is an integer."""
         return bool(self.expr.is_integer)
 
@@ -132,10 +132,10 @@ class IsRandom(Condition):
 
     variable: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the declarations make the expression a random variable."""
         law = variables.get(str(self.variable))
-        return isinstance(law, AnyVector | GaussianNorm) or IsVector(self.variable).met(facts, variables)
+        return isinstance(law, AnyVector | GaussianNorm) or IsVector(self.variable).is_met(facts, variables)
 
     def __str__(self) -> str:
         return f"{self.variable} is declared as a random variable or vector"
@@ -147,7 +147,7 @@ class IsVector(Condition):
 
     variable: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the expression is linear in declared vectors."""
         vectors = [s for s in self.variable.free_symbols if isinstance(variables.get(s.name), AnyVector)]
         if not vectors:
@@ -170,7 +170,7 @@ class IsGaussianNorm(Condition):
     dimension: Any
     variance: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the symbol is declared as such a norm with equal parameters."""
         declared = variables.get(str(self.variable))
         return (
@@ -190,7 +190,7 @@ class AreSetBits(Condition):
     position: Any
     of: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether the function is declared to list the set bits of an equal integer."""
         declared = variables.get(str(self.position.func))
         return isinstance(declared, SetBits) and sympy.expand(declared.of - self.of) == 0
@@ -230,7 +230,7 @@ class Rule:
     """An inequality or identity that steps of a derivation may cite."""
 
     name: str  # the name that steps cite
-    says: Instance  # the two sides, in symbols and (for summands) undefined functions
+    sides: Instance  # the two sides, in symbols and (for summands) undefined functions
     proof: str  # why the rule is true, in a sentence or two
     conditions: tuple[Condition, ...] = ()  # conditions that an instance must satisfy
     ranges: Mapping[str, Variable] = field(default_factory=dict)  # ranges of its variables in the rule's test
@@ -248,4 +248,4 @@ class Rule:
                 f"the rule {self.name} has the variables {', '.join(sorted(self.variables))}, "
                 f"got {', '.join(sorted(where)) or 'none'}."
             )
-        return replace(self.says, conditions=self.conditions).at(where)
+        return replace(self.sides, conditions=self.conditions).at(where)

@@ -38,13 +38,13 @@ def convolution(first: Any, second: Any, count: Any, index: Any = j) -> Any:
 
 
 @dataclass(frozen=True)
-class Same(Condition):
+class AreEqual(Condition):
     """Two expressions are proven equal."""
 
     left: Any
     right: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether sympy proves the equality."""
         return are_equal(self.left, self.right, facts)
 
@@ -62,7 +62,7 @@ class BernsteinOrder(Condition):
     low: Any  # rational ends of the interval in every instance
     high: Any
 
-    def met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
+    def is_met(self, facts: Facts, variables: Mapping[str, Variable]) -> bool:
         """Test whether all coefficients are rational and nonnegative. The degree is not raised."""
         return bool(self.coefficients) and all(coefficient >= 0 for coefficient in self.coefficients)
 
@@ -119,9 +119,9 @@ RULES = (
         "Telescoping: by the conditions the term i is P_i - P_(i+1), P_i = a*c_i**2 + b*c_i*v**i + d*v**(2*i), as "
         "c_(i+1) = u*c_i + v**i; and P_0 = d.",
         (
-            Same(a * (1 - u**2), p),
-            Same(b * (1 - u * v) - 2 * a * u, r),
-            Same(d * (1 - v**2) - b * v - a, s),
+            AreEqual(a * (1 - u**2), p),
+            AreEqual(b * (1 - u * v) - 2 * a * u, r),
+            AreEqual(d * (1 - v**2) - b * v - a, s),
             Holds(m >= 0),
             IsInteger(m),
         ),
@@ -146,7 +146,7 @@ RULES = (
         "convolution-sum",
         equal(Sum(p * _TERM + s * v**i, (i, 0, m - 1)), d - a * convolution(u, v, m) - d * v**m),
         "Telescoping: by the conditions the term i is P_i - P_(i+1), P_i = a*c_i + d*v**i; and P_0 = d.",
-        (Same(a * (1 - u), p), Same(d * (1 - v) - a, s), Holds(m >= 0), IsInteger(m)),
+        (AreEqual(a * (1 - u), p), AreEqual(d * (1 - v) - a, s), Holds(m >= 0), IsInteger(m)),
         {
             "u": _RATE, "v": _RATE, "a": _ANY, "d": _ANY, "m": integer(0, 12),
             "p": real(a * (1 - u), a * (1 - u)), "s": real(d * (1 - v) - a, d * (1 - v) - a),
@@ -178,7 +178,7 @@ RULES = (
         "equal-arguments",
         equal(f(m), f(n)),
         "A function has one value at equal numbers.",
-        (Same(m, n), IsInteger(m), IsInteger(n)),
+        (AreEqual(m, n), IsInteger(m), IsInteger(n)),
         {"m": integer(-3, 9), "n": integer(m, m)},
         {"f": Lambda(i, 1 / (3 + i**2))},
     ),

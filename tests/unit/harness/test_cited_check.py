@@ -11,7 +11,7 @@ from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import DerivationCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.cited import Cited
+from dpverify.symbolic.derive.cited import DerivedPremise
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import real
 from dpverify.symbolic.expressions.translation import sympy_symbols
@@ -36,7 +36,7 @@ def citing(larger: int, smaller: int) -> Callable[[Statement], Derivation]:
         x = sympy_symbols(statement)["x"]
         step = Step(Integer(smaller), "<=", "order", {"a": Integer(larger), "b": Integer(smaller)})
         cited = Derivation("cited one", "ours", {}, (), Integer(larger), (step,))
-        premise = Cited(Integer(larger), "<=", Integer(smaller), (), cited, Integer(larger))
+        premise = DerivedPremise(Integer(larger), "<=", Integer(smaller), (), cited, Integer(larger))
         steps = (Step(sympy.exp(-x), "<=", "one-minus-exp", {"x": x}),)
         return Derivation(
             "convexity", "ours", {"x": real(0, 10, open_lo=True)}, (), 1 - x, steps, {"the cited one": premise}

@@ -10,7 +10,7 @@ from dpverify.harness import BUDGETS, Context, DerivationCheck
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
-from dpverify.symbolic.derive.define import known_fact
+from dpverify.symbolic.derive.define import cite_fact
 from dpverify.symbolic.derive.steps import Derivation, Step
 from dpverify.symbolic.expressions.ranges import integer, real
 from dpverify.symbolic.expressions.translation import sympy_symbols
@@ -171,7 +171,7 @@ def test_the_definition_of_another_quantity_does_not_serve(tmp_path: Path) -> No
 
 def test_a_fact_of_the_literature_stays_given_and_is_cited(tmp_path: Path) -> None:
     given = statement(tmp_path)
-    fact, right = known_fact(given, "no-farther"), chain(given)
+    fact, right = cite_fact(given, "no-farther"), chain(given)
     last = Step(fact.rhs, "<=", "premise", {}, ("no-farther",))
     result = judged(given, Derivation("cited", "ours", right.variables, right.assumptions, right.start,
                                       (right.steps[0], last), {"no-farther": fact}, local=("k",)))  # fmt: skip

@@ -107,7 +107,7 @@ def test_the_work_of_a_meter_is_taken_before_it_is_done() -> None:
         assert evaluate(parse("sum(i**2, i, 1, n)"), {"n": 20}) == 2870
         with pytest.raises(WorkLimitError):
             evaluate(parse("sum(i**2, i, 1, n)"), {"n": 20})
-    assert 0 < whole.left < 60
+    assert 0 < whole.remaining < 60
     assert evaluate(parse("sum(i**2, i, 1, n)"), {"n": 2000}) == 2668667000, "no meter is open"
 
 
@@ -120,7 +120,7 @@ def test_what_was_computed_before_changes_no_count_of_work() -> None:
         with meter.running():
             for text in ("binomial(n, 301)", "binomial(n, 302)", "sum(1/i**2, i, 1, 50)"):
                 evaluate(parse(text), {"n": 600})
-        spent.append(10_000 - meter.left)
+        spent.append(10_000 - meter.remaining)
     assert spent[0] > 100
     assert spent == spent[:1] * 4
 

@@ -59,9 +59,9 @@ def test_each_part_of_an_error_is_cut_at_400_letters() -> None:
 
 
 def test_places_make_errors() -> None:
-    place = Place("file").of("lemma-2").at("printed")
+    place = Place("file").in_record("lemma-2").at("printed")
     assert str(place.formula_error(FormulaError("a b", "bad"))) == "file: lemma-2: printed: 'a b': bad"
-    assert place.of("lemma-3").field == ""
+    assert place.in_record("lemma-3").field == ""
 
 
 @for_each("kind", [SpecError, UnknownClaim])

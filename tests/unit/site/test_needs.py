@@ -11,7 +11,7 @@ from dpverify.report.origins import Granted, is_obvious, is_same, origin
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.proofs import ProofPage
 from dpverify.site.needs import certificate_of, needs_of
-from dpverify.symbolic.derive.define import reworded
+from dpverify.symbolic.derive.define import expand_definition
 from dpverify.symbolic.derive.steps import Step
 from dpverify.symbolic.elaborate.examination import condition_text
 from dpverify.symbolic.elaborate.formulas import is_guard
@@ -24,7 +24,7 @@ PAGE = ProofPage.of(PAPER, Places({}), "rules.md")
 
 
 def needs(claim: str) -> list[dict[int, str]]:
-    proofs = PAGE.book.of(claim)
+    proofs = PAGE.book.proofs_of(claim)
     certificates = [certificate_of(CERTIFICATES, "tran2022", proof) for proof in proofs]
     assert None not in certificates
     return [needs_of(data, proof, PAGE.lines) for data, proof in zip(certificates, proofs, strict=True) if data]
@@ -60,11 +60,11 @@ def test_lines_show_the_conditions_of_the_rules_that_they_cite() -> None:
 
 def test_elaboration_finds_the_same_conditions() -> None:
     for claim in ("lemma-12-count", "lemma-12-var", "lemma-7-count-2"):
-        (proof,) = PAGE.book.of(claim)
+        (proof,) = PAGE.book.proofs_of(claim)
         (texts,) = needs(claim)
         statement = PAGE.statement(proof)
         assert statement is not None
-        steps = [link for link in derivation_of(reworded(statement)).steps if not is_guard(link)]
+        steps = [link for link in derivation_of(expand_definition(statement)).steps if not is_guard(link)]
         for line, step in zip(parse_chain(proof.chain).lines, steps, strict=True):
             if isinstance(step, Step) and step.rule in CATALOGUE:
                 conditions = CATALOGUE[step.rule].instance(step.where).conditions

@@ -73,7 +73,7 @@ def cases(seed: int, count: int) -> list[tuple[Any, Facts, list[dict[str, Any]]]
         expr = expression(rng, rng.randint(1, 2))
         if not expr.free_symbols or expr.has(sympy.nan, sympy.zoo, sympy.I, sympy.oo):
             continue
-        facts = Facts().given(rng.sample(RELATIONS, rng.randint(0, 3)))
+        facts = Facts().assume(rng.sample(RELATIONS, rng.randint(0, 3)))
         found.append((expr, facts, samples(rng, facts)))
     return found
 

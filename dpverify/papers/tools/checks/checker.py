@@ -16,7 +16,7 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.load import bundled
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tools.checks.checker_values import Undecided, same, sign, value
-from dpverify.symbolic.certify.checker import Expr, Form, k, rules, written
+from dpverify.symbolic.certify.checker import Expr, Form, k, rules, to_expr
 from dpverify.symbolic.exact.numbers import working_precision
 
 CHECKS = PaperChecks("tools", __name__)
@@ -92,7 +92,7 @@ def _wrong_at(e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str
     """Return the checker's error for an expression at a point, or an empty string."""
     try:
         exact = value(e, point)
-        written_value = value(written(form), point)
+        written_value = value(to_expr(form), point)
     except Undecided:
         return ""
     if not same(exact, written_value):

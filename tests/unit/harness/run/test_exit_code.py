@@ -103,7 +103,7 @@ GIVEN = CheckResult(name="derivation", method="derivation", status="proved given
 
 
 def on_lemma(said: str) -> CheckResult:
-    return replace(GIVEN, given=[LEMMA.said(said)], references=[LEMMA])
+    return replace(GIVEN, given=[LEMMA.text(said)], references=[LEMMA])
 
 
 @for_each(
@@ -113,9 +113,9 @@ def on_lemma(said: str) -> CheckResult:
         ("proved given", [GIVEN], []),
         ("proved", [on_lemma("pinned proved, not judged in this run")], []),
         ("proved", [on_lemma("not refuted")], []),  # it is what is lost
-        ("proved", [on_lemma("refuted")], [LEMMA.said("refuted")]),
-        ("proved", [on_lemma(ELSEWHERE)], [LEMMA.said(ELSEWHERE)]),
-        ("proved", [replace(on_lemma("proved given"), given=[LEMMA.said("proved given"), CITED])], [CITED]),
+        ("proved", [on_lemma("refuted")], [LEMMA.text("refuted")]),
+        ("proved", [on_lemma(ELSEWHERE)], [LEMMA.text(ELSEWHERE)]),
+        ("proved", [replace(on_lemma("proved given"), given=[LEMMA.text("proved given"), CITED])], [CITED]),
         ("proved", [GIVEN, on_lemma("proved given")], []),
         ("proved", [GIVEN, replace(OPEN, derivation=None)], []),  # another was not run
         ("proved", [GIVEN, replace(CHECK, message=INTERRUPTED)], []),

@@ -36,7 +36,7 @@ def test_a_line_has_a_relation_a_formula_a_reason_and_a_note() -> None:
 def test_a_reason_cites_a_rule_a_lemma_or_a_record() -> None:
     assert read_reason("log2-monotone").name == "log2-monotone"
     claim = read_reason("amended claim lemma-12-var(quantity = v)")
-    assert (claim.cited, claim.variant, claim.name) == ("claim", "amended", "lemma-12-var")
+    assert (claim.kind, claim.variant, claim.name) == ("claim", "amended", "lemma-12-var")
     sibling = read_reason("claim lemma-7(quantity = v) under ordering = once within 2*here")
     assert (sibling.name, sibling.reading, len(sibling.arguments)) == ("lemma-7", (("ordering", "once"),), 1)
     assert claim.reading == ()

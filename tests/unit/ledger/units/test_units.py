@@ -16,7 +16,7 @@ from dpverify.ledger.formula import Bin, Call, Formula, Name, Neg, Num, Sum
 from dpverify.ledger.units.check import _result_of, check_units
 from dpverify.ledger.units.reader import StatedUnits
 from dpverify.ledger.units.records import read_units
-from dpverify.ledger.units.terms import PLAIN
+from dpverify.ledger.units.terms import UNITLESS
 from tests.for_each import for_each
 
 EXAMPLES = Path(__file__).parents[4] / "docs" / "examples"
@@ -62,7 +62,9 @@ def damaged_statements(paper: PaperSpec, stated: StatedUnits) -> Iterator[Statem
             if statement.rhs is None or is_order or claim.record.id in stated.normalised:
                 continue
             if _result_of(statement, stated).status == "consistent":
-                names = {name for name in statement.symbols if stated.of(name, claim.record.id) not in (None, PLAIN)}
+                names = {
+                    name for name in statement.symbols if stated.unit_of(name, claim.record.id) not in (None, UNITLESS)
+                }
                 for damaged in without_a_factor(statement.rhs, names):
                     yield replace(statement, rhs=damaged)
                 for damaged in without_a_factor(statement.lhs, names) if statement.lhs is not None else ():

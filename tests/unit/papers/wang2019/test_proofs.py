@@ -18,7 +18,7 @@ SPECS = load_specs()
 def is_proved(claim: str, old: str, new: str) -> bool:
     """Whether the first proof of a claim is accepted with a text in the place of another one."""
     spec = SPECS.claim(f"wang2019:{claim}")
-    proof = spec.proofs.of(claim)[0]
+    proof = spec.proofs.proofs_of(claim)[0]
     assert old in proof.chain
     changed = msgspec.structs.replace(proof, chain=proof.chain.replace(old, new, 1))
     book: ProofBook = replace(spec.proofs, proofs=(changed,))

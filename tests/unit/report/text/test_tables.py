@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dpverify.ledger import load_specs
-from dpverify.ledger.display import listed
+from dpverify.ledger.display import list_claims
 from dpverify.report.text.tables import LONGEST_WORD, Cell, name_cell, table
 from dpverify.report.words import claim_with_reading
 from tests.for_each import for_each
@@ -33,7 +33,7 @@ def test_no_word_is_broken_and_no_line_too_wide(width: int) -> None:
 
 @for_each("width", [80, 120])
 def test_no_word_of_the_list_of_all_claims_is_broken(width: int) -> None:
-    entries = listed(list(load_specs().claims()))
+    entries = list_claims(list(load_specs().claims()))
     rows = [
         (name_cell(claim_with_reading(entry.claim, entry.reading)), entry.record.kind, entry.record.where)
         for entry in entries

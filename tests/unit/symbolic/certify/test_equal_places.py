@@ -6,7 +6,7 @@ from typing import Any
 from dpverify.symbolic.certify.checker import Form, k, rules
 from dpverify.symbolic.certify.comparisons import by_equal_places, by_one_root, by_value
 from dpverify.symbolic.certify.goals import Goals
-from dpverify.symbolic.certify.place import FactList, Writing
+from dpverify.symbolic.certify.place import ExpressionProof, FactList
 from tests.for_each import for_each
 from tests.unit.symbolic.certify.test_false_certificates import HALF, ONE, TWO, ZERO, certificate, minus, power, q
 
@@ -27,7 +27,7 @@ def root(expr: Any) -> Any:
 def proves(way: Way, expr: Any, *conditions: Any) -> bool:
     """Whether a way proves that an expression is 0; what it writes is then known to the checker as well."""
     data = certificate(LETTERS, expr, "=", ZERO, *POSITIVE, *conditions)["statement"]
-    proof = Writing(k.Checker(rules()), data)
+    proof = ExpressionProof(k.Checker(rules()), data)
     place = FactList(proof, proof.scope, data["body"])
     form = place.form(k.read(expr))
     assert not place.scope.holds("=", form)

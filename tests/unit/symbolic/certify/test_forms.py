@@ -11,7 +11,7 @@ from typing import Any
 from flint import arb, ctx
 from mpmath import exp, floor, log, mp, mpf, nint, pi
 
-from dpverify.symbolic.certify.checker import checker_file, k, written
+from dpverify.symbolic.certify.checker import checker_file, k, to_expr
 from dpverify.symbolic.exact.numbers import working_precision
 from tests.for_each import for_each
 
@@ -118,7 +118,7 @@ def test_forms_have_the_values_of_their_expressions(seed: int) -> None:
 def compare(scope: Any, expr: Any, where: list[dict[str, Any]]) -> int:
     try:
         form = scope.form(expr)
-        again, sign, whole = written(form), scope.sign(form), scope.integer(form)
+        again, sign, whole = to_expr(form), scope.sign(form), scope.integer(form)
     except k.Refused:
         return 0
     compared = 0

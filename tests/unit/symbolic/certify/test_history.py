@@ -14,7 +14,7 @@ import pytest
 from dpverify.cli.app import main
 from dpverify.ledger import load_specs
 from dpverify.symbolic.certify.header import record_header
-from dpverify.symbolic.derive.define import reworded
+from dpverify.symbolic.derive.define import expand_definition
 
 BEFORE, CLAIM, FILE = (
     "tran2022:section-1-rate",
@@ -54,7 +54,7 @@ def test_a_certificate_does_not_depend_on_the_order_of_sets(tmp_path: Path) -> N
 
 
 def test_letters_stand_in_the_order_of_their_names() -> None:
-    statement = reworded(load_specs().papers["tran2022"].claims["lemma-5-case-1"].statement())
+    statement = expand_definition(load_specs().papers["tran2022"].claims["lemma-5-case-1"].statement())
     assert statement.domains.keys() == {"e", "g"}
     orders = [{n: statement.domains[n] for n in names} for names in ("eg", "ge")]
     one, other = (json.dumps(record_header(replace(statement, domains=order))["letters"]) for order in orders)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sympy import Integer, Rational, Symbol
 
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.cited import cite, derivations_under
+from dpverify.symbolic.derive.cited import all_subderivations, cite
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
 from dpverify.symbolic.expressions.ranges import real
 
@@ -49,4 +49,4 @@ def test_derivations_are_walked_once() -> None:
     deepest = _demo(Integer(1), "deepest", {"as the paper says": granted})
     middle = _demo(Integer(2), "middle", {"a lemma": cite(deepest)})
     whole = _demo(Integer(3), "whole", {"b": cite(middle), "c": cite(deepest), "a remark": granted})
-    assert [(name, chain.name) for name, chain in derivations_under(whole)] == [("b", "middle"), ("c", "deepest")]
+    assert [(name, chain.name) for name, chain in all_subderivations(whole)] == [("b", "middle"), ("c", "deepest")]

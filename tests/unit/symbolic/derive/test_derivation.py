@@ -9,7 +9,7 @@ from sympy import Lambda, Sum, Symbol, exp, log, sqrt
 from dpverify.ledger.results import Number
 from dpverify.symbolic.certify.certificates import certify_chain
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.perturb import constants, perturbations, spread
+from dpverify.symbolic.derive.perturb import constants, perturbations, spaced_perturbations
 from dpverify.symbolic.derive.steps import Case, Cases, Derivation, Step, premise_of
 from dpverify.symbolic.expressions.functions import HOLE, Inner, Log2, Norm
 from dpverify.symbolic.expressions.ranges import AnyVector, Variable, integer, real
@@ -189,7 +189,7 @@ def test_equal_sums_look_equal() -> None:
 
 def test_equality_is_not_guessed() -> None:
     assert not are_equal(sqrt(x**2), x, Facts())
-    assert are_equal(sqrt(x**2), x, Facts().given([x >= 0]))
+    assert are_equal(sqrt(x**2), x, Facts().assume([x >= 0]))
     assert not are_equal(log(x**2), 2 * log(x), Facts())
     assert not are_equal(Sum(y, (i, 1, j)), j * y, Facts())
     assert not are_equal(Sum(y**i, (i, 0, n)), Sum(y**i, (i, 1, n)), Facts())
@@ -207,9 +207,9 @@ def test_constants_are_found_and_moved_against_the_claim() -> None:
     rising = chain(2 * y + 1, Step(y, ">=", "order", {"a": y, "b": 2 * y + 1}))
     assert [str(f.derivation.last) for f in perturbations(rising)] == ["101*y/100"]
     assert all("step 1" in f.fault for f in faults)
-    assert [len(spread(derivation, most)) for most in (1, 2, 3, 9)] == [1, 2, 3, 3]
-    assert [f.fault for f in spread(derivation, 1)] == [faults[0].fault]
-    assert [f.fault for f in spread(derivation, 2)] == [faults[0].fault, faults[2].fault]
+    assert [len(spaced_perturbations(derivation, most)) for most in (1, 2, 3, 9)] == [1, 2, 3, 3]
+    assert [f.fault for f in spaced_perturbations(derivation, 1)] == [faults[0].fault]
+    assert [f.fault for f in spaced_perturbations(derivation, 2)] == [faults[0].fault, faults[2].fault]
 
 
 def refusal(derivation: Derivation) -> str:
@@ -222,7 +222,7 @@ def test_a_fault_inside_a_case_is_planted_and_seen_where_it_is_false() -> None:
     derivation = chain(y, assumptions=(y <= 3,))
     split = replace(derivation, steps=(Cases(sympy.Integer(3), "<=", (low, high)),))
     assert check_derivation(split, points=40).complete
-    faults = {f.fault.split(" in the")[0]: f.judged(refusal, seed=0) for f in perturbations(split)}
+    faults = {f.fault.split(" in the")[0]: f.judge(refusal, seed=0) for f in perturbations(split)}
     assert set(faults) == {"1 times 99/100", "case y <= 1: 1 times 99/100", "case y >= 1: 1 times 99/100"}
     passes = {place for place, (is_refused, _) in faults.items() if not is_refused}
     assert passes == {"case y <= 1: 1 times 99/100"}  # y <= 99/50 holds there, and the case ends below 3
@@ -231,4 +231,4 @@ def test_a_fault_inside_a_case_is_planted_and_seen_where_it_is_false() -> None:
 def test_a_fault_that_passes_shows_its_slack() -> None:
     derivation = chain(y, Step(2 * y, "<=", "order", {"a": y, "b": 2 * y}))
     (fault,) = (f for f in perturbations(derivation) if str(f.derivation.last) == "99*y/50")
-    assert fault.judged(refusal, seed=0) == (False, "passes, with the smallest ratios step 1: 1.98")
+    assert fault.judge(refusal, seed=0) == (False, "passes, with the smallest ratios step 1: 1.98")

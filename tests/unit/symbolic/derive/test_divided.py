@@ -63,7 +63,7 @@ def test_a_count_of_steps_holds_for_every_number_of_steps(make_statement: Any) -
 
 def test_floor_and_remainder_become_letters(make_statement: Any) -> None:
     statement = make_statement("mod(T, N) + floor(T/N)", "<=", "T + floor((T - 1)/N)", DOMAINS, ("T >= N",))
-    parts = divided(statement, replace(EPOCHS, least=1))
+    parts = divided(statement, replace(EPOCHS, least_quotient=1))
     assert to_text(parts.lhs) == "left + whole"  # type: ignore[arg-type]  # it has one
     assert to_text(parts.rhs) == "T + floor((T - 1)/N)"  # type: ignore[arg-type]
     assert [(name, to_text(value)) for name, value in parts.let] == [("T", "whole*N + left")]
@@ -82,11 +82,11 @@ def test_floor_and_remainder_become_letters(make_statement: Any) -> None:
         (EPOCHS, DOMAINS | {"T": "real, T >= 1"}),
         (EPOCHS, DOMAINS | {"T": "integer, T >= -1"}),
         (replace(EPOCHS, first=2), DOMAINS),
-        (replace(EPOCHS, least=1), DOMAINS),
-        (replace(EPOCHS, rest="q"), DOMAINS),
-        (replace(EPOCHS, rest="whole"), DOMAINS),
-        (replace(EPOCHS, rest="j"), DOMAINS),
-        (replace(EPOCHS, by="T"), DOMAINS),
+        (replace(EPOCHS, least_quotient=1), DOMAINS),
+        (replace(EPOCHS, remainder="q"), DOMAINS),
+        (replace(EPOCHS, remainder="whole"), DOMAINS),
+        (replace(EPOCHS, remainder="j"), DOMAINS),
+        (replace(EPOCHS, divisor="T"), DOMAINS),
         (replace(EPOCHS, letter="X"), DOMAINS),
     ],
 )

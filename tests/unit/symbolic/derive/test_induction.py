@@ -9,7 +9,7 @@ import pytest
 from sympy import Eq, Function, Integer, Lambda, Piecewise, Sum, Symbol
 
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.cited import cite, derivations_under
+from dpverify.symbolic.derive.cited import all_subderivations, cite
 from dpverify.symbolic.derive.integers import Hypothesis, Induction, by_induction
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.functions import HOLE
@@ -80,7 +80,7 @@ def use_odd(premise: Premise, where: dict[str, Any], last: Any = n, given: tuple
 
 def test_an_induction_is_a_premise_that_takes_nothing_for_granted() -> None:
     whole = use(by_induction(n, 0, base=BASE, step=step_by()), {"n": n + 2}, n + 2)
-    assert [name for name, _ in derivations_under(whole)] == ["sum", "sum"]
+    assert [name for name, _ in all_subderivations(whole)] == ["sum", "sum"]
     assert all(check_derivation(one, 30).complete for one in (whole, BASE, step_by()))
 
 
@@ -119,7 +119,7 @@ def test_with_a_last_number_the_step_may_assume_that_the_next_one_is_no_larger()
             by_induction(n, 0, base=BASE, step=step, last=last)
     with pytest.raises(DerivationError, match="does not grant"):
         by_induction(n, 0, base=replace(BASE, assumptions=(n <= k,)), step=step, last=k)
-    every = Hypothesis(n * x, "=", x * n, letter=n, every=("x",))
+    every = Hypothesis(n * x, "=", x * n, letter=n, universal_letters=("x",))
     with pytest.raises(DerivationError, match="up to one number"):
         by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, h=every), last=x)
 
@@ -195,19 +195,19 @@ def test_a_false_base_and_a_false_step_are_not_complete() -> None:
     )
     base = chain(Integer(1), Step(Integer(0), "="))
     premise = by_induction(n, 0, base=base, step=chain(n + 2, replace(by_hypothesis, context=HOLE + 1), h=off))
-    assert [check_derivation(one, 10).complete for one, _ in premise.under] == [False, False]
+    assert [check_derivation(one, 10).complete for one, _ in premise.subderivations] == [False, False]
 
 
 def test_letters_for_all_values_of_which_it_is_assumed_may_change() -> None:
-    every = Hypothesis(n * x, "=", x * n, letter=n, every=("x",))
+    every = Hypothesis(n * x, "=", x * n, letter=n, universal_letters=("x",))
     assert every.instance({"x": c * x}).rhs == n * c * x
     with pytest.raises(DerivationError, match="itself"):
         every.instance({"c": x})
     with pytest.raises(DerivationError, match="may be false"):
         by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, given=(x <= 2,), h=every))
-    assert by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, h=every)).under
+    assert by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, h=every)).subderivations
     with pytest.raises(DerivationError, match="itself"):
-        by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, h=replace(every, every=("n",))))
+        by_induction(n, 0, base=chain(Integer(0)), step=chain((n + 1) * x, h=replace(every, universal_letters=("n",))))
 
 
 def test_functions_have_one_value_at_each_place_and_follow_their_formula() -> None:
@@ -244,10 +244,10 @@ def test_letters_on_which_a_function_depends_stay_as_they_are() -> None:
         cite(replace(special, local=("a",)))
     above = Derivation("above", "ours", declared, (Eq(a, 1),), m(n), (Step(n, "=", "premise", {}, ("m",)),),
                        {"m": cite(special)}, local=("a",))  # fmt: skip
-    assert above.own_fixed == {"a"}
+    assert above.fixed_local_letters == {"a"}
     with pytest.raises(DerivationError, match="no letter of its own"):
         cite(above)
-    every = Hypothesis(m(n), "=", a * n, letter=n, every=("a",))
+    every = Hypothesis(m(n), "=", a * n, letter=n, universal_letters=("a",))
     by_definition = Step(a * (n + 1), "=", "premise", {"n": n + 1}, ("m",))
     step = Derivation("step", "ours", declared, (), m(n + 1), (by_definition,), {"m": said, "h": every})
     base = Derivation("base", "ours", declared, (), m(Integer(0)), (Step(Integer(0), "="),))
@@ -257,5 +257,5 @@ def test_letters_on_which_a_function_depends_stay_as_they_are() -> None:
 
 class Defined(Premise):
     @property
-    def fixed(self) -> frozenset[str]:
+    def fixed_names(self) -> frozenset[str]:
         return frozenset({"a", "m"})

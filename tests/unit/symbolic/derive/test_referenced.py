@@ -10,7 +10,7 @@ from sympy import Integer, Symbol
 
 from dpverify.ledger import Specs, load_specs
 from dpverify.symbolic.certify.judge import check_derivation
-from dpverify.symbolic.derive.cited import cite, referred_to
+from dpverify.symbolic.derive.cited import cite, cited_statements
 from dpverify.symbolic.derive.define import refer
 from dpverify.symbolic.derive.steps import Derivation, DerivationError, Premise, Step
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, integer, real
@@ -132,7 +132,7 @@ def test_references_are_named_by_their_statements_at_any_depth(toy: Specs) -> No
     below = chain(premise, 2 * X, STEP <= LAST)
     premises = {"below": cite(below), "a remark": Premise(X, "<=", 2 * X)}
     above = Derivation("above", "ours", RANGES, (), SIZE, (), premises)
-    assert referred_to(above) == [premise.reference]
+    assert cited_statements(above) == [premise.reference]
 
 
 def test_a_statement_is_no_premise_of_itself(toy: Specs) -> None:

@@ -11,7 +11,7 @@ from sympy import Symbol, exp, sympify
 from dpverify.symbolic import HOLE, Derivation, DerivationError, Step, check_derivation, premise_of, real
 from dpverify.symbolic.certify.certificates import certify
 from dpverify.symbolic.certify.checker import k, rules
-from dpverify.symbolic.derive.cited import Cited, cite, derivations_under
+from dpverify.symbolic.derive.cited import DerivedPremise, all_subderivations, cite
 from tests.for_each import for_each
 from tests.unit.symbolic.conclusions import conclude, refusal
 
@@ -21,7 +21,7 @@ NAME = "the peak"
 
 
 def chain(start: Any, *steps: Step, given: Any = (), shown: Any = None, **more: Any) -> Derivation:
-    used = {} if shown is None else {"premises": {NAME: shown}, "shown": (NAME,)}
+    used = {} if shown is None else {"premises": {NAME: shown}, "cited_facts": (NAME,)}
     of = {"variables": {"q": real(1, 3)}} | used | more
     return Derivation("ours", "ours", assumptions=tuple(given), start=sympify(start), steps=steps, **of)
 
@@ -43,7 +43,7 @@ def test_a_fact_gives_a_divisor_its_sign(make_statement: Any) -> None:
     assert not check_derivation(without).complete
     assert check_derivation(proof).complete
     assert conclude(proof, said) == "equal"
-    assert [name for name, _ in derivations_under(proof)] == [NAME]
+    assert [name for name, _ in all_subderivations(proof)] == [NAME]
     made = certify(said, proof).data
     assert made is not None
     k.run(made, rules())  # raises where the checker refuses it
@@ -71,13 +71,13 @@ def test_a_fact_does_not_grant_what_it_rests_on(make_statement: Any) -> None:
 def test_a_false_chain_is_no_fact(make_statement: Any) -> None:
     false = chain(q, Step(q / 2, "<=", "order", {"a": q, "b": q / 2}))
     user = chain(q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=cite(false))
-    assert not all(check_derivation(one).complete for _, one in derivations_under(user))
+    assert not all(check_derivation(one).complete for _, one in all_subderivations(user))
     assert certify(make_statement("q", "<=", "0", GRANTED), user).data is None
 
 
 def test_what_is_typed_is_no_fact(make_statement: Any) -> None:
     typed = premise_of(make_statement("q", "<=", "0", GRANTED))
-    forged = Cited(q, "<=", sympify(0), (), peak())
+    forged = DerivedPremise(q, "<=", sympify(0), (), peak())
     for premise in (typed, forged, replace(cite(peak()), lhs=q)):
         user = chain(q, Step(sympify(0), "<=", "order", {"a": q, "b": 0}), shown=premise)
         with pytest.raises(DerivationError, match="no derivation that is cited"):

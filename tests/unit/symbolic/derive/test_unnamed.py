@@ -2,10 +2,10 @@
 
 from sympy import Integer, Symbol
 
-from dpverify.symbolic.certify.certificates import Book
+from dpverify.symbolic.certify.certificates import CertificateBook
 from dpverify.symbolic.derive.cited import cite
 from dpverify.symbolic.derive.steps import Derivation, Premise, Step
-from dpverify.symbolic.derive.unnamed import renamed_letter, without_names
+from dpverify.symbolic.derive.unnamed import renamed_letter, without_local_names
 from dpverify.symbolic.expressions.functions import HOLE
 from dpverify.symbolic.expressions.ranges import FromPremises, Variable, real
 
@@ -33,17 +33,17 @@ def means(**more: Variable) -> Derivation:
 
 
 def test_a_name_becomes_what_it_stands_for_with_what_is_assumed_of_its_letters() -> None:
-    opened = without_names(means())
+    opened = without_local_names(means())
     assert opened.steps[0].expr == 2 * x * cut
     assert opened.premises[GIVEN].rhs == 2 * x * cut
     assert opened.premises[FACTOR].lhs == x * cut
     assert (opened.assumptions, opened.local) == ((cut <= 1,), ("part", "mean", "cut"))
     assert "part" not in opened.variables
-    assert without_names(opened) is opened
+    assert without_local_names(opened) is opened
 
 
 def test_such_a_name_is_no_obstacle_to_a_certificate() -> None:
-    book = Book()
+    book = CertificateBook()
     book.lemma(means())
     outer = book.lemmas[-1]
     assert [one["name"] for one in outer["premises"].values()] == [GIVEN]
@@ -52,7 +52,7 @@ def test_such_a_name_is_no_obstacle_to_a_certificate() -> None:
 
 def test_a_name_stays_where_a_letter_of_the_cited_derivation_means_something_else() -> None:
     derivation = means(cut=real(0, 1))
-    assert without_names(derivation) is derivation
+    assert without_local_names(derivation) is derivation
 
 
 def test_a_letter_that_a_derivation_starts_from_becomes_what_is_named() -> None:

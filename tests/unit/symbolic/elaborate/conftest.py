@@ -27,6 +27,6 @@ def changed(tmp_path: Path) -> Changed:
         assert old in text[begin:], old
         file.write_text(text[:begin] + text[begin:].replace(old, new, 1), encoding="utf-8")
         spec = load_specs(folder).claim(f"tran2022:{claim}")
-        return spec.statement(spec.readings()[0], spec.proofs.of(claim)[0].variant)
+        return spec.statement(spec.readings()[0], spec.proofs.proofs_of(claim)[0].variant)
 
     return statement_of

@@ -34,7 +34,7 @@ def test_a_call_in_a_sum_becomes_a_formula_in_its_index(text: str, full: str) ->
 def test_conditions_on_unused_letters_are_not_assumed() -> None:
     spec = load_specs().claim("wang2019:theorem-4-1-order")
     statement = spec.statement(spec.readings()[0])
-    (proof,) = spec.proofs.of("theorem-4-1-order")
+    (proof,) = spec.proofs.proofs_of("theorem-4-1-order")
 
     def assumed(unused: list[str]) -> set[str]:
         changed = msgspec.structs.replace(proof, unused=unused)
@@ -50,7 +50,7 @@ def test_conditions_on_unused_letters_are_not_assumed() -> None:
 def test_sample_points_are_drawn_where_a_proof_says_and_no_condition_is_added() -> None:
     spec = load_specs().claim("wang2019:abstract-utility")
     statement = next(statement for statement in spec.statements() if statement.variant == "held")
-    (proof,) = (proof for proof in spec.proofs.of("abstract-utility") if proof.variant == "held")
+    (proof,) = (proof for proof in spec.proofs.proofs_of("abstract-utility") if proof.variant == "held")
 
     def made(points: list[str]) -> Derivation:
         changed = msgspec.structs.replace(proof, points=points)
@@ -60,4 +60,4 @@ def test_sample_points_are_drawn_where_a_proof_says_and_no_condition_is_added() 
     with_points, without = made(proof.points), made([])
     assert with_points.assumptions == without.assumptions
     settings = [Setting(d.variables, symbols_of(d), d.assumptions, 24, 0) for d in (with_points, without)]
-    assert [len(setting.points.found) for setting in settings] == [24, 0]
+    assert [len(setting.points.samples) for setting in settings] == [24, 0]

@@ -28,7 +28,7 @@ def _statements() -> list[Statement]:
     """Some statements that have a proof as text: of each claim and variant the first one."""
     found: dict[tuple[str, str], Statement] = {}
     for claim in SPECS.claims():
-        for statement in claim.statements() if claim.proofs.of(claim.record.id) else ():
+        for statement in claim.statements() if claim.proofs.proofs_of(claim.record.id) else ():
             if claim.proofs.find(statement) is not None:
                 found.setdefault((claim.key, statement.variant), statement)
     return list(found.values())[::EVERY]

@@ -45,7 +45,7 @@ def test_sums_over_the_same_numbers_differ_in_their_terms() -> None:
     ],
 )
 def test_letters_are_found_from_both_sides(rule: str, left: Any, right: Any, where: dict[str, Any]) -> None:
-    says, names = CATALOGUE[rule].says, CATALOGUE[rule].variables
+    says, names = CATALOGUE[rule].sides, CATALOGUE[rule].variables
     left = says.lhs.xreplace(dict.fromkeys(says.lhs.free_symbols, x)) if left is None else left
     found = [both for half in unify(says.lhs, left, {}, names) for both in unify(says.rhs, right, half, names)]
     assert any(all(one[name] == value for name, value in where.items()) for one in found), found

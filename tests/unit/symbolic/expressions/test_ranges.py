@@ -51,10 +51,10 @@ def test_points_meet_their_conditions_and_repeat_for_a_seed() -> None:
     variables = {"N": integer(1, 50), "a": real(0, 1, open_lo=True)}
     first = Points(variables, [lambda env: env["a"] * env["N"] <= 1], 100, 7)
     again = Points(variables, [lambda env: env["a"] * env["N"] <= 1], 100, 7)
-    assert first.enough
-    assert first.found == again.found
-    assert all(point["a"] * point["N"] <= 1 for point in first.found)
-    assert not Points(variables, [lambda env: False], 10, 7).enough
+    assert first.is_complete
+    assert first.samples == again.samples
+    assert all(point["a"] * point["N"] <= 1 for point in first.samples)
+    assert not Points(variables, [lambda env: False], 10, 7).is_complete
 
 
 def test_vectors() -> None:

@@ -14,7 +14,7 @@ import dpverify as dv
 from dpverify.ledger.formula import parse
 from dpverify.symbolic.exact.evaluate import evaluate
 from dpverify.symbolic.exact.numbers import WorkLimitError, ball, working_precision
-from dpverify.symbolic.laws.losses import Atom, grid_width, lower_grid, total_of, upper_grid
+from dpverify.symbolic.laws.losses import Atom, curve_bounds, grid_width, lower_grid, upper_grid
 from tests.for_each import for_each
 
 
@@ -100,7 +100,7 @@ def test_both_grids_are_on_their_side_of_a_law_that_lies_on_no_grid() -> None:
         atoms = atoms_of(first, second)
         for points in (1, 7):
             width = arb(1) / points
-            total = total_of([(atoms, arb(0), 2)], width)
+            total = curve_bounds([(atoms, arb(0), 2)], width)
             for epsilon in (0.0, 0.3, 1.0):
                 pairs = ((a * b, c * d) for (a, c), (b, d) in product(zip(first, second, strict=True), repeat=2))
                 exact = math.fsum(max(float(p) - math.exp(epsilon) * float(q), 0.0) for p, q in pairs)

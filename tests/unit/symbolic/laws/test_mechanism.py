@@ -57,7 +57,7 @@ def test_a_result_is_charged_once_within_a_meter_and_again_in_the_next() -> None
             inner = Meter(100)
             with inner.running():
                 assert [charged(square, 7) for _ in range(3)] == [49] * 3
-            assert 100 - inner.left == 10
-            assert UNLIMITED - outer.left == spent, times
+            assert 100 - inner.remaining == 10
+            assert UNLIMITED - outer.remaining == spent, times
     with pytest.raises(WorkLimitError), Meter(5).running():
         charged(square, 7)

@@ -37,5 +37,5 @@ OPEN: dict[str, tuple[Any, list[Any], Any]] = {  # what is known, and what besid
 @for_each("name", OPEN)
 def test_what_may_have_no_value_is_found(name: str) -> None:
     expr, known, missing = OPEN[name]
-    assert undefined_part(expr, Occurrence(Facts().given(known)), {"pos": SetBits(s)}) is not None
-    assert undefined_part(expr, Occurrence(Facts().given([*known, missing])), {"pos": SetBits(s)}) is None
+    assert undefined_part(expr, Occurrence(Facts().assume(known)), {"pos": SetBits(s)}) is not None
+    assert undefined_part(expr, Occurrence(Facts().assume([*known, missing])), {"pos": SetBits(s)}) is None

@@ -14,8 +14,8 @@ from sympy import Abs, Max, Min, Mod, Piecewise, Rational, Sum, Symbol, ceiling,
 from dpverify.symbolic.exact.numbers import compare, to_value
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.expressions.translation import compile_expr
-from dpverify.symbolic.prove.facts import Facts, differences, witnessed
-from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_positive
+from dpverify.symbolic.prove.facts import Facts, differences, with_witnesses
+from dpverify.symbolic.prove.signs import is_implied, is_nonnegative, is_positive
 from tests.for_each import for_each
 
 x, y, z, h = (Symbol(name, real=True) for name in "xyzh")
@@ -120,21 +120,21 @@ def test_a_goal_that_is_false_at_a_point_is_not_proven(
         assert compare(compile_expr(difference)(dict(env), 200), ">" if above else ">=", to_value(0)) is True
     value = compile_expr(expr)(dict(env), 200)
     assert not value > 0 if strict else value < 0, f"{name} is no false goal"
-    facts = Facts().given([*BLIND, *assumed])
-    assert not witnessed(facts, expr.free_symbols).witnesses
+    facts = Facts().assume([*BLIND, *assumed])
+    assert not with_witnesses(facts, expr.free_symbols).witnesses
     assert not (is_positive if strict else is_nonnegative)(expr, facts)
 
 
 def test_that_a_number_is_not_zero_needs_one_sign() -> None:
-    facts = Facts().given([*BLIND, *HERE])
-    assert not implied(sympy.Ne(x, Rational(7, 40)), facts)
-    assert implied(sympy.Ne(x, 1), facts)
-    assert not implied(sympy.And(x >= LO, x > LO), facts)
-    assert not implied(sympy.Eq(x, Rational(7, 40)), facts)
+    facts = Facts().assume([*BLIND, *HERE])
+    assert not is_implied(sympy.Ne(x, Rational(7, 40)), facts)
+    assert is_implied(sympy.Ne(x, 1), facts)
+    assert not is_implied(sympy.And(x >= LO, x > LO), facts)
+    assert not is_implied(sympy.Eq(x, Rational(7, 40)), facts)
 
 
 @for_each("expr", [sqrt(x - 1), log(x - 1) + 9, (x - 1) ** Rational(1, 3), (x - 1) ** y])
 def test_what_has_no_value_is_neither_negative_nor_anything_else(expr: Any) -> None:
-    facts = Facts().given([*BLIND, *HERE])
+    facts = Facts().assume([*BLIND, *HERE])
     assert not is_nonnegative(expr, facts)
     assert not is_positive(expr, facts)

@@ -11,7 +11,7 @@ from sympy import Integer, Rational, Symbol, exp, log, sqrt
 
 from dpverify.symbolic.expressions.functions import Log2
 from dpverify.symbolic.prove.facts import Facts
-from dpverify.symbolic.prove.orders import NoMonomialsError, Weighted, bounded, monomials
+from dpverify.symbolic.prove.orders import NoMonomialsError, WeightedTerm, monomials, prove_order
 from tests.for_each import for_each
 
 N, T = (Symbol(name, integer=True, positive=True) for name in "NT")
@@ -21,7 +21,7 @@ FIXED = frozenset({"G"})
 
 def proved(left: Any, right: Any, *relations: Any, tilde: bool = True) -> bool:
     try:
-        bounded(left, right, relations, tilde, FIXED)
+        prove_order(left, right, relations, tilde, FIXED)
     except NoMonomialsError:
         return False
     return True
@@ -87,14 +87,14 @@ def test_letters_of_the_constant_are_not_on_the_right() -> None:
 
 def test_weights_that_do_not_add_up_are_refused() -> None:
     one = fmpq(1)
-    Weighted({N: one}, (({N: one, T: one}, one),), (({T: -one}, one),), {})
+    WeightedTerm({N: one}, (({N: one, T: one}, one),), (({T: -one}, one),), {})
     for term, right, conditions in (
         ({N: one}, (({N: one, T: one}, one),), ()),
         ({N: 2 * one}, (({N: one}, 2 * one),), ()),
         ({N: one}, (({N: one, T: one}, one),), (({T: one}, -one),)),
     ):
         with pytest.raises(ArithmeticError):
-            Weighted(term, right, conditions, {})
+            WeightedTerm(term, right, conditions, {})
 
 
 def test_terms_are_bounded_from_both_sides() -> None:

@@ -25,9 +25,9 @@ def test_an_index_lies_between_the_ends_and_the_range_is_not_empty() -> None:
 def test_the_witnesses_inside_have_values_of_the_index_from_its_lower_end_on() -> None:
     known = inside_sums(Facts(witnesses=({"n": to_value(7)},)), ((i, 5, n),))
     assert [witness["i"] for witness in known.witnesses] == [to_value(5), to_value(6)], "8 is above n"
-    assert not known.refuted(i - 5, strict=False)
-    assert known.refuted(i - 6, strict=False)
-    assert known.refuted(n - i - 2, strict=False)
+    assert not known.is_refuted(i - 5, strict=False)
+    assert known.is_refuted(i - 6, strict=False)
+    assert known.is_refuted(n - i - 2, strict=False)
 
 
 def test_an_index_has_its_range_and_one_symbol_at_each_depth() -> None:

@@ -10,8 +10,8 @@ from dpverify.symbolic.exact.numbers import to_value
 from dpverify.symbolic.expressions.functions import Bit, Log2, PopCount
 from dpverify.symbolic.prove import certificate, signs
 from dpverify.symbolic.prove.atoms import facts_between
-from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, witnessed
-from dpverify.symbolic.prove.signs import implied, is_nonnegative, is_nonzero, is_positive
+from dpverify.symbolic.prove.facts import Facts, FalseAssumptionError, with_witnesses
+from dpverify.symbolic.prove.signs import is_implied, is_nonnegative, is_nonzero, is_positive
 from tests.for_each import for_each
 
 x, y, h = (Symbol(name, real=True) for name in "xyh")
@@ -68,12 +68,12 @@ FALSE: list[tuple[Any, list[Any]]] = [
 
 @for_each(("expr", "assumed"), TRUE)
 def test_true_inequalities_are_proven(expr: Any, assumed: list[Any]) -> None:
-    assert is_nonnegative(expr, Facts().given(assumed))
+    assert is_nonnegative(expr, Facts().assume(assumed))
 
 
 @for_each(("expr", "assumed"), FALSE)
 def test_false_inequalities_are_not(expr: Any, assumed: list[Any]) -> None:
-    assert not is_nonnegative(expr, Facts().given(assumed))
+    assert not is_nonnegative(expr, Facts().assume(assumed))
 
 
 @for_each(
@@ -92,32 +92,32 @@ def test_false_inequalities_are_not(expr: Any, assumed: list[Any]) -> None:
     ],
 )
 def test_strict_and_weak_inequalities_are_told_apart(expr: Any, assumed: list[Any], strict: bool) -> None:
-    facts = Facts().given(assumed)
+    facts = Facts().assume(assumed)
     assert is_nonnegative(expr, facts)
     assert is_positive(expr, facts) is strict
 
 
 def test_integers_are_tightened() -> None:
-    assert is_nonnegative(i - 1, Facts().given([i > 0]))
-    assert is_nonnegative(i - 2, Facts().given([i >= Rational(3, 2)]))
-    assert not is_nonnegative(x - 1, Facts().given([x > 0]))
+    assert is_nonnegative(i - 1, Facts().assume([i > 0]))
+    assert is_nonnegative(i - 2, Facts().assume([i >= Rational(3, 2)]))
+    assert not is_nonnegative(x - 1, Facts().assume([x > 0]))
 
 
 def test_relations() -> None:
-    facts = Facts().given([x >= 1, sympy.Eq(y, x + 1)])
-    assert implied(y >= 2, facts)
-    assert implied(sympy.And(y > 1, x <= y), facts)
-    assert implied(sympy.Ne(y, 0), facts)
-    assert implied(sympy.Eq(y - x, 1), facts)
-    assert not implied(y >= 3, facts)
+    facts = Facts().assume([x >= 1, sympy.Eq(y, x + 1)])
+    assert is_implied(y >= 2, facts)
+    assert is_implied(sympy.And(y > 1, x <= y), facts)
+    assert is_implied(sympy.Ne(y, 0), facts)
+    assert is_implied(sympy.Eq(y - x, 1), facts)
+    assert not is_implied(y >= 3, facts)
     assert is_nonzero(-x, facts)
 
 
 def test_a_false_assumption_is_refused() -> None:
     with pytest.raises(FalseAssumptionError):
-        Facts().given([sympy.false])
+        Facts().assume([sympy.false])
     with pytest.raises(ValueError, match="And"):
-        Facts().given([sympy.Or(x > 0, y > 0)])
+        Facts().assume([sympy.Or(x > 0, y > 0)])
 
 
 def test_a_case_with_an_unreadable_condition_is_not_skipped() -> None:
@@ -127,8 +127,8 @@ def test_a_case_with_an_unreadable_condition_is_not_skipped() -> None:
 
 def test_a_negative_denominator_turns_the_sign_where_no_witness_helps() -> None:
     """No point that is tried lies in so thin a slab: the proof has to be refused by itself."""
-    thin = Facts().given([x >= Rational(17, 100), x <= Rational(18, 100)])
-    assert not witnessed(thin, {x}).witnesses
+    thin = Facts().assume([x >= Rational(17, 100), x <= Rational(18, 100)])
+    assert not with_witnesses(thin, {x}).witnesses
     assert not is_nonnegative(1 / (-1 - x), thin)
     assert not is_nonnegative((1 + x) / (-1 - x**2) + Rational(1, 10), thin)
     assert is_nonnegative(-1 / (-1 - x), thin)
@@ -139,12 +139,12 @@ def test_witnesses_do_not_make_true_what_is_not() -> None:
     five = ({"x": to_value(5), "y": to_value(7)},)
     assert not is_nonnegative(x, Facts(witnesses=five))
     assert not is_nonnegative(y - x, Facts(witnesses=five))
-    assert not is_nonnegative(x - 5, Facts(witnesses=five).given([x >= 4]))
+    assert not is_nonnegative(x - 5, Facts(witnesses=five).assume([x >= 4]))
 
 
 def test_witnesses_satisfy_the_facts() -> None:
-    facts = Facts().given([a * N <= 1, x > 0, i >= 2])
-    found = witnessed(facts, {y}).witnesses
+    facts = Facts().assume([a * N <= 1, x > 0, i >= 2])
+    found = with_witnesses(facts, {y}).witnesses
     assert found
     for point in found:
         assert point.keys() == {"alpha", "N", "x", "y", "i"}
@@ -169,7 +169,7 @@ def test_what_is_known_of_the_letters_is_put_together_once_for_all_ways(monkeypa
 def test_what_is_known_above_a_bound_is_kept_for_the_next_proof() -> None:
     u, misses = Symbol("u_measured_from_2", real=True), []
     for constant in (1, 3):  # true, and not found: everything is tried
-        assert not is_nonnegative(2 * exp(u) - 2 - 2 * u - u**2 + constant, Facts().given([u >= 2]))
+        assert not is_nonnegative(2 * exp(u) - 2 - 2 * u - u**2 + constant, Facts().assume([u >= 2]))
         misses.append(certificate._columns.cache_info().misses)
     assert misses[0] == misses[1]
 
@@ -177,7 +177,7 @@ def test_what_is_known_above_a_bound_is_kept_for_the_next_proof() -> None:
 def test_letters_above_other_bounds_are_others() -> None:
     u = Symbol("u_of_two_bounds", real=True)
     for bound, proven in ((3, True), (2, False), (3, True), (4, True)):
-        facts = Facts().given([u >= bound])
+        facts = Facts().assume([u >= bound])
         assert is_nonnegative(u**3 - 27, facts) == proven
         assert is_positive(u**3 - 27, facts) == (bound > 3)
     letters = {signs._above(u, bound) for bound in map(sympy.Integer, (2, 3))}

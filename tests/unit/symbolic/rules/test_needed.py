@@ -54,7 +54,7 @@ class Setting:
         elif name in symbols:
             self.where[name] = symbols[name]
             self.env[name] = compile_expr(formula)({}, BITS)
-            self.facts = self.facts.given([sympy.Eq(symbols[name], formula)])
+            self.facts = self.facts.assume([sympy.Eq(symbols[name], formula)])
         else:
             self.where[name] = formula
             self.env[name] = compile_expr(formula)(dict(self.env), BITS)
@@ -76,7 +76,7 @@ class Setting:
         """Which conditions the engine takes for proven."""
         asked = self.rule.instance(self.where).conditions
         return {
-            str(general): condition.met(self.facts, self.declared)
+            str(general): condition.is_met(self.facts, self.declared)
             for general, condition in zip(self.rule.conditions, asked, strict=True)
         }
 
@@ -108,7 +108,7 @@ def fault(rule: Rule, text: str, why: dict[str, Any]) -> str | None:
     wrong = [other for other, holds in met.items() if holds is (other == text)]
     if wrong:
         return f"met or unmet, against what is said: {', '.join(wrong)}"
-    says = rule.says
+    says = rule.sides
     if side is not None:
         try:
             return f"the {side} has the value {setting.value(getattr(says, side))}"
@@ -142,7 +142,7 @@ def test_a_point_that_shows_nothing_is_refused() -> None:
 def test_a_condition_that_is_met_by_anything_is_noticed(
     name: str, kind: type[Condition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kind, "met", lambda *_: True)
+    monkeypatch.setattr(kind, "is_met", lambda *_: True)
     rule = CATALOGUE[name]
     assert all(fault(rule, str(c), NEEDED[name][str(c)]) for c in rule.conditions if isinstance(c, kind))
 

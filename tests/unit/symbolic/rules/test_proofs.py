@@ -23,7 +23,7 @@ from dpverify.symbolic.rules.base import (
     IsRandom,
     IsVector,
 )
-from dpverify.symbolic.rules.sequences import BernsteinOrder, Same
+from dpverify.symbolic.rules.sequences import AreEqual, BernsteinOrder
 from tests.for_each import for_each
 
 PROOFS = Path(__file__).parents[4] / "specs" / "proofs"
@@ -98,7 +98,7 @@ def neutral_condition(c: Condition) -> Any:
             return ["forall", c.index.name, neutral(c.lo), neutral(c.hi), neutral_relation(c.relation)]
         case IsInteger():
             return ["integer", neutral(c.expr)]
-        case Same():
+        case AreEqual():
             return ["=", neutral(c.left), neutral(c.right)]
         case IsRandom():
             return ["declared", "random", neutral(c.variable)]
@@ -123,7 +123,7 @@ def in_order(e: Any) -> Any:
 
 def whole_letters(rule: Rule) -> set[str]:
     """Letters that are integers in the engine's statement or conditions."""
-    sides = [rule.says.lhs, rule.says.rhs, *(c.expr for c in rule.conditions if isinstance(c, IsInteger))]
+    sides = [rule.sides.lhs, rule.sides.rhs, *(c.expr for c in rule.conditions if isinstance(c, IsInteger))]
     return {s.name for side in sides for s in side.free_symbols if s.is_integer and not isinstance(s, sympy.Dummy)}
 
 
@@ -134,9 +134,9 @@ def test_every_rule_is_in_the_file_once() -> None:
 @for_each("name", CATALOGUE)
 def test_the_engine_says_what_was_proved(name: str) -> None:
     engine, proved = CATALOGUE[name], BY_NAME[name]
-    assert neutral(engine.says.lhs) == in_order(proved["lhs"])
-    assert engine.says.relation == proved["relation"]
-    assert neutral(engine.says.rhs) == in_order(proved["rhs"])
+    assert neutral(engine.sides.lhs) == in_order(proved["lhs"])
+    assert engine.sides.relation == proved["relation"]
+    assert neutral(engine.sides.rhs) == in_order(proved["rhs"])
     assert [neutral_condition(c) for c in engine.conditions] == [in_order(c) for c in proved["conditions"]]
     assert set(proved["letters"]) == engine.variables
 
@@ -158,9 +158,9 @@ def test_a_number_that_may_be_a_fraction_is_refused_where_a_whole_one_is_needed(
     where: dict[str, Any] = {key: sympy.Symbol(key, integer=True) for key in rule.ranges} | dict(rule.functions)
     where |= {"pos": sympy.Function("pos")} if "pos" in where else {}
     asked = [c for c in rule.instance(where).conditions if isinstance(c, IsInteger)]
-    assert all(c.met(Facts(), {}) for c in asked)
+    assert all(c.is_met(Facts(), {}) for c in asked)
     fraction = rule.instance(where | {letter: sympy.Symbol("z", positive=True)})
-    assert not all(c.met(Facts(), {}) for c in fraction.conditions if isinstance(c, IsInteger))
+    assert not all(c.is_met(Facts(), {}) for c in fraction.conditions if isinstance(c, IsInteger))
 
 
 def test_a_rule_has_a_proof_or_a_citation() -> None:
@@ -194,5 +194,5 @@ def test_the_propositions_are_made_from_the_file() -> None:
 
 def test_a_changed_statement_is_noticed() -> None:
     bernoulli = CATALOGUE["bernoulli"]
-    assert neutral(bernoulli.says.rhs) == in_order(BY_NAME["bernoulli"]["rhs"])
-    assert neutral(bernoulli.says.rhs + 1) != in_order(BY_NAME["bernoulli"]["rhs"])
+    assert neutral(bernoulli.sides.rhs) == in_order(BY_NAME["bernoulli"]["rhs"])
+    assert neutral(bernoulli.sides.rhs + 1) != in_order(BY_NAME["bernoulli"]["rhs"])

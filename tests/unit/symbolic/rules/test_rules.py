@@ -44,11 +44,11 @@ def relation_test(relation: Any) -> Any:
 def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
     rule = CATALOGUE[name]
     points = points_of(name)
-    assert points.enough, f"{name}: only {len(points.found)} points meet its conditions"
-    says = rule.says
+    assert points.is_complete, f"{name}: only {len(points.samples)} points meet its conditions"
+    says = rule.sides
     sides = [compile_expr(substitute(side, rule.functions)) for side in (says.lhs, says.rhs)]
     strict = 0
-    for env in points.found:
+    for env in points.samples:
         lhs, rhs = (side(dict(env), 200) for side in sides)
         assert compare(lhs, says.relation, rhs) is not False, f"{name} fails at {env}: {lhs} {says.relation} {rhs}"
         strict += compare(lhs, "<", rhs) is True
@@ -60,7 +60,7 @@ def test_rule_holds_at_every_point_of_its_domain(name: str) -> None:
 def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
     rule = CATALOGUE[name]
     assert len(rule.proof) > 10
-    says = rule.says
+    says = rule.sides
     assert says.relation in {"<=", "="}
     names = {s.name for side in (says.lhs, says.rhs) for s in side.free_symbols if not isinstance(s, sympy.Dummy)}
     assert names <= rule.variables
@@ -97,8 +97,8 @@ def test_rule_has_a_proof_note_and_typed_parts(name: str) -> None:
 )
 def test_an_instance_outside_the_conditions_is_not_met(name: str, where: dict[str, Any], assumed: list[Any]) -> None:
     instance = find_rule(name).instance(where)
-    facts = Facts().given(assumed)
-    assert not all(condition.met(facts, {}) for condition in instance.conditions)
+    facts = Facts().assume(assumed)
+    assert not all(condition.is_met(facts, {}) for condition in instance.conditions)
 
 
 @for_each(
@@ -113,20 +113,20 @@ def test_an_instance_outside_the_conditions_is_not_met(name: str, where: dict[st
 )
 def test_an_instance_inside_the_conditions_is_met(name: str, where: dict[str, Any], assumed: list[Any]) -> None:
     instance = find_rule(name).instance(where)
-    facts = Facts().given(assumed)
-    assert [str(c) for c in instance.conditions if not c.met(facts, {})] == []
+    facts = Facts().assume(assumed)
+    assert [str(c) for c in instance.conditions if not c.is_met(facts, {})] == []
 
 
 def test_declarations_are_asked_for() -> None:
     d, v, s, k = (Symbol(n, integer=True, positive=True) for n in "dvsk")
     norm = Symbol("Z")
     law = find_rule("gaussian-second-moment").instance({"X": norm, "d": d, "v": v})
-    assert law.conditions[0].met(Facts(), {"Z": GaussianNorm(d, v)})
-    assert not law.conditions[0].met(Facts(), {"Z": GaussianNorm(d, v + 1)})
-    assert not law.conditions[0].met(Facts(), {"Z": AnyVector()})
+    assert law.conditions[0].is_met(Facts(), {"Z": GaussianNorm(d, v)})
+    assert not law.conditions[0].is_met(Facts(), {"Z": GaussianNorm(d, v + 1)})
+    assert not law.conditions[0].is_met(Facts(), {"Z": AnyVector()})
     apart = find_rule("set-bits-apart").instance({"s": s, "k": k, "pos": sympy.Function("place")})
-    assert apart.conditions[0].met(Facts(), {"place": SetBits(s)})
-    assert not apart.conditions[0].met(Facts(), {"place": SetBits(s + 1)})
+    assert apart.conditions[0].is_met(Facts(), {"place": SetBits(s)})
+    assert not apart.conditions[0].is_met(Facts(), {"place": SetBits(s + 1)})
 
 
 def test_missing_and_unknown_variables_are_named() -> None:
@@ -157,7 +157,7 @@ def test_bound_indices_are_not_captured() -> None:
 def test_a_linear_combination_of_vectors_has_numbers_in_front() -> None:
     u, v, x = (sympy.Symbol(name) for name in "uvx")
     declared: dict[str, Variable] = {"u": AnyVector(), "v": AnyVector(), "x": real(0, 1), "X": GaussianNorm(x, x)}
-    assert all(IsVector(e).met(Facts(), declared) for e in (u, u - 2 * x * v, x * (u + v) / (1 + x)))
+    assert all(IsVector(e).is_met(Facts(), declared) for e in (u, u - 2 * x * v, x * (u + v) / (1 + x)))
     gaussian = sympy.Symbol("X") * u
     for one in (x, u**2 / v, u * v, u + 1, abs(u), sympy.sqrt(u * v), Norm(u) * v, gaussian):
-        assert not IsVector(one).met(Facts(), declared)
+        assert not IsVector(one).is_met(Facts(), declared)

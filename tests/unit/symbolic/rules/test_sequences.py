@@ -28,8 +28,8 @@ POLYNOMIALS: dict[str, Any] = {"x": x, "low": Integer(0), "high": Rational(1, 2)
 
 def unmet(name: str, where: dict[str, Any], assumed: list[Any]) -> list[str]:
     instance = find_rule(name).instance(where)
-    facts = Facts().given(assumed)
-    return [str(condition) for condition in instance.conditions if not condition.met(facts, {})]
+    facts = Facts().assume(assumed)
+    return [str(condition) for condition in instance.conditions if not condition.is_met(facts, {})]
 
 
 def test_the_squares_of_a_convolution_telescope() -> None:

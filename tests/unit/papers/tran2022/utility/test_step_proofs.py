@@ -42,7 +42,7 @@ def test_a_line_that_is_no_identity_is_not_proved(claim: str) -> None:
 @for_each("claim", ["theorem-9-k", "theorem-9-gamma", "abstract-improvement"])
 def test_the_proof_of_a_correction_does_not_prove_what_is_printed(claim: str) -> None:
     spec = SPECS.claim(f"tran2022:{claim}")
-    proof = spec.proofs.of(claim)[0]
+    proof = spec.proofs.proofs_of(claim)[0]
     assert proof.variant == "amended"
     assert examine(spec.statement({}, "amended")).certificate is not None
     assert examine(with_chain(spec.statement(), proof.chain, let=proof.let)).certificate is None

@@ -15,7 +15,7 @@ SPECS = load_specs()
 def statement_of(claim: str) -> Statement:
     """The statement of a claim that has a proof as text."""
     spec = SPECS.claim(f"zhang2021:{claim}")
-    return spec.statement({}, spec.proofs.of(claim)[0].variant)
+    return spec.statement({}, spec.proofs.proofs_of(claim)[0].variant)
 
 
 @for_each(
