@@ -47,8 +47,8 @@ CHECKS = (
     replace(
         POINTS,
         name="rule",
-        holds=lambda point, _: Outcome(point["s"] <= 2 - point["s"] / 4, point["s"], 2 - point["s"] / 4),
-        planted=(Planted("never", holds=lambda point, _: False),),
+        is_satisfied=lambda point, _: Outcome(point["s"] <= 2 - point["s"] / 4, point["s"], 2 - point["s"] / 4),
+        planted=(Planted("never", is_satisfied=lambda point, _: False),),
     ),
 )
 

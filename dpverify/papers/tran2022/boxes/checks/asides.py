@@ -68,12 +68,12 @@ def _full_batch(constant: int) -> Rule:
     2 L eta is the largest change, between neighbours, of one example's gradient difference over a step.
     """
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         moved = 2 * point["L"] * point["eta"] / point["N"]
         allowed = constant * point["L"] * point["eta"] / point["N"]
         return Outcome(moved <= allowed, moved, allowed)
 
-    return holds
+    return is_satisfied
 
 
 def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -151,16 +151,16 @@ CHECKS.add(
         "section-4-full-batch-sensitivity",
         "one-step",
         points=_full_batches,
-        holds=_full_batch(2),
-        planted=[Planted("half of the constant", holds=_full_batch(1), at_declared_size=True)],
+        is_satisfied=_full_batch(2),
+        planted=[Planted("half of the constant", is_satisfied=_full_batch(1), at_declared_size=True)],
     ),
     RuleCheck(
         "section-4-momentum-difference",
         "visits",
         points=_differences,
-        holds=of_variant(_scales_with_distance, _corrected),
+        is_satisfied=of_variant(_scales_with_distance, _corrected),
         meets={**witnesses.OPPOSED, **witnesses.UPDATE_1},
-        planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
+        planted=[Planted("first visit, or a step of decay", is_satisfied=FAULTY, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 3 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
         seconds=0.5,

@@ -143,10 +143,10 @@ CHECKS.add(
         "algorithm-1-noise",
         "coefficients",
         points=_small_runs,
-        holds=_compare_coefficients,
+        is_satisfied=_compare_coefficients,
         readings={"depth": "levels"},
         planted=[
-            Planted(fault.name, holds=partial(_compare_coefficients, kernel=fault), at_declared_size=first)
+            Planted(fault.name, is_satisfied=partial(_compare_coefficients, kernel=fault), at_declared_size=first)
             for fault, first in (
                 (tree_noise_faults.scaled(1.0001), True),
                 (tree_noise_faults.decay_off(1), False),
@@ -162,18 +162,18 @@ CHECKS.add(
             points=lambda budget: (
                 {"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name])
             ),
-            holds=lambda point, statement: _drawn(int(point["T"]), _depth(statement, int(point["T"]))),
+            is_satisfied=lambda point, statement: _drawn(int(point["T"]), _depth(statement, int(point["T"]))),
             planted=[
                 Planted(
                     "one level fewer",
-                    holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                    is_satisfied=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
                     at_declared_size=True,
                 )
             ],
             neighbours=[
                 TrueNeighbour(
                     "all levels that T steps have",
-                    holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length()),
+                    is_satisfied=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length()),
                 )
             ],
         )

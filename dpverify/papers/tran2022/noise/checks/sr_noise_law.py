@@ -208,11 +208,15 @@ CHECKS.add(
         "algorithm-2-threshold",
         "weights",
         points=_small_runs,
-        holds=_compare_weights,
+        is_satisfied=_compare_weights,
         about_kernel=True,
         figures=lambda _: variance_figures(),
         planted=[
-            Planted(fault.name, holds=partial(_compare_weights, kernel=fault.noise), at_declared_size=fault is WRONG[0])
+            Planted(
+                fault.name,
+                is_satisfied=partial(_compare_weights, kernel=fault.noise),
+                at_declared_size=fault is WRONG[0],
+            )
             for fault in WRONG
         ],
         leaves_out="floats, not real arithmetic",

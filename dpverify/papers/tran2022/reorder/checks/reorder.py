@@ -241,10 +241,12 @@ CHECKS.add(
         "lemma-11-cross-epochs",
         "linear-losses",
         points=_pairs,
-        holds=_uncorrelated,
+        is_satisfied=_uncorrelated,
         meets={"update-of-algorithm-1": Property("linear losses, whose gradients are the same at all iterates")},
-        planted=[Planted("one permutation", holds=partial(_uncorrelated, ordering="once"), at_declared_size=True)],
-        neighbours=[TrueNeighbour("fresh permutations", holds=partial(_uncorrelated, ordering="fresh"))],
+        planted=[
+            Planted("one permutation", is_satisfied=partial(_uncorrelated, ordering="once"), at_declared_size=True)
+        ],
+        neighbours=[TrueNeighbour("fresh permutations", is_satisfied=partial(_uncorrelated, ordering="fresh"))],
         region="losses whose gradients do not depend on w",
         interior=lambda p: p["N"] >= 3 and p["i"] >= 2,
     ),
@@ -252,10 +254,12 @@ CHECKS.add(
         "lemma-17",
         "size",
         points=_sizes,
-        holds=_is_exact,
+        is_satisfied=_is_exact,
         readings={"ordering": "fresh"},
         variants=("printed",),
-        planted=[Planted("the size taken for 1", holds=partial(_is_exact, size=Fraction(1)), at_declared_size=True)],
+        planted=[
+            Planted("the size taken for 1", is_satisfied=partial(_is_exact, size=Fraction(1)), at_declared_size=True)
+        ],
         interior=lambda p: p["N"] >= 3 and p["T"] % p["N"] != 0 and p["alpha"] < 1,
         figures=_figure,
         seconds=1.5,
@@ -264,11 +268,13 @@ CHECKS.add(
         "algorithm-4-output",
         "corrected-lemma",
         points=_sizes,
-        holds=_within,
+        is_satisfied=_within,
         readings={"ordering": "fresh"},
         variants=("amended",),
         planted=[
-            Planted("the bound times 2/5", holds=lambda p, s: _within(p, s, Fraction(2, 5)), at_declared_size=True)
+            Planted(
+                "the bound times 2/5", is_satisfied=lambda p, s: _within(p, s, Fraction(2, 5)), at_declared_size=True
+            )
         ],
         region="E|.|^2 of both sums against the squares of the bounds; gradients that stay and that go back and forth",
     ),
@@ -361,7 +367,7 @@ def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> 
         "algorithm-4-output",
         f"run-{ordering}",
         points=_run_sizes,
-        holds=_follows,
+        is_satisfied=_follows,
         about_kernel=True,
         readings={"ordering": ordering},
         variants=variants,
@@ -371,9 +377,9 @@ def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> 
     )
 
 
-FRESH_ORDERS = Planted("fresh permutations", holds=partial(_follows, ordering="fresh"), at_declared_size=True)
-GAMMA_OFF = Planted("gamma off by 1e-6", holds=partial(_follows, gamma_off=1e-6), at_declared_size=True)
-ONE_ORDER = Planted("one permutation", holds=partial(_follows, ordering="once"))
+FRESH_ORDERS = Planted("fresh permutations", is_satisfied=partial(_follows, ordering="fresh"), at_declared_size=True)
+GAMMA_OFF = Planted("gamma off by 1e-6", is_satisfied=partial(_follows, gamma_off=1e-6), at_declared_size=True)
+ONE_ORDER = Planted("one permutation", is_satisfied=partial(_follows, ordering="once"))
 
 CHECKS.add(
     _whole_runs("once", ("amended",), FRESH_ORDERS),

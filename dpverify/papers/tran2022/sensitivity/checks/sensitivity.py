@@ -148,7 +148,7 @@ def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that a term of Delta, or of r at a place of its epoch, moves by at most a multiple of 2 L eta."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         N = int(point["N"])
         place = int(point["place"])
         eta = point["eta"]
@@ -160,7 +160,7 @@ def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Stat
         inside = all(isinstance(moved, Fraction) and moved <= allowed for moved in (delta, drifted))
         return Outcome(inside, delta, allowed)
 
-    return holds
+    return is_satisfied
 
 
 PRINTED = ("printed",)
@@ -189,9 +189,11 @@ CHECKS.add(
         "section-4-term-sensitivity",
         "terms",
         points=_small_terms,
-        holds=_terms_are_small(lambda N: N),
+        is_satisfied=_terms_are_small(lambda N: N),
         planted=[
-            Planted("one step less than an epoch", holds=_terms_are_small(lambda N: N - 1), at_declared_size=True)
+            Planted(
+                "one step less than an epoch", is_satisfied=_terms_are_small(lambda N: N - 1), at_declared_size=True
+            )
         ],
         region="every place of an epoch of N steps",
     ),

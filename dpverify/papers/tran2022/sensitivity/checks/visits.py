@@ -159,8 +159,10 @@ CHECKS.add(
             f"all-patterns-{ordering}",
             readings={"ordering": ordering},
             points=_node_points,
-            holds=_decay,
-            planted=[Planted("earlier visits one step further", holds=partial(_decay, more=1), at_declared_size=True)],
+            is_satisfied=_decay,
+            planted=[
+                Planted("earlier visits one step further", is_satisfied=partial(_decay, more=1), at_declared_size=True)
+            ],
             region="every node of a short run, N up to its length, every pattern of visits",
         )
         for ordering in ("fresh", "once")
@@ -171,8 +173,8 @@ CHECKS.add(
             f"nodes-{ordering}",
             readings={"ordering": ordering},
             points=_wide_nodes,
-            holds=_touched,
-            planted=[Planted("nodes shorter than an epoch", holds=_touched_if_half)],
+            is_satisfied=_touched,
+            planted=[Planted("nodes shorter than an epoch", is_satisfied=_touched_if_half)],
             region="two levels above floor(log2 N), 2N nodes in a row on each",
         )
         for ordering in ("fresh", "once")

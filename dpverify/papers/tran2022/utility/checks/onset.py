@@ -63,10 +63,10 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({name: Fraction(str(getattr(cell, of))) for name, of in FIELDS.items()} for cell in cells)
 
 
-def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
+def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
     """Return the rule for a cell; ``needed`` is the bound that determines the onset with the needed noise."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "L", "R")))
         cell_onsets = onsets(theorem, cell)
         n = size(cell_onsets.corrected)
@@ -87,7 +87,7 @@ def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, S
             ordered, Fraction(size(cell_onsets.needed)), Fraction(size(cell_onsets.corrected)), "onsets out of order"
         )
 
-    return holds
+    return is_satisfied
 
 
 def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
@@ -147,13 +147,13 @@ def _words(cell: Cell) -> str:
 
 
 def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> OnsetCheck:
-    fault: dict[str, Any] = {"holds": _holds(theorem, needed=corrected_bound), "at_declared_size": True}
+    fault: dict[str, Any] = {"is_satisfied": _rule(theorem, needed=corrected_bound), "at_declared_size": True}
     return OnsetCheck(
         theorem,
         "onset",
         table=partial(onset_table, theorem),
         points=_cells,
-        holds=_holds(theorem),
+        is_satisfied=_rule(theorem),
         readings={"ordering": "fresh", **readings},
         variants=("amended",),
         planted=[Planted("the printed noise is put in for the needed one", **fault)],

@@ -104,8 +104,8 @@ def _exponents(claim: str) -> ExponentsCheck:
         claim,
         "exponents",
         points=lambda _: (),
-        holds=_outgrown,
-        planted=[Planted("a faster rate", holds=partial(_outgrown, faster=FASTER), at_declared_size=True)],
+        is_satisfied=_outgrown,
+        planted=[Planted("a faster rate", is_satisfied=partial(_outgrown, faster=FASTER), at_declared_size=True)],
         variants=("printed",),
         meets=GROWS,
         interior=lambda point: all(value != 0 for value in point.values()),
@@ -204,9 +204,13 @@ CHECKS.add(
         "theorem-9-rate",
         "sequence",
         points=_far,
-        holds=_sequence,
+        is_satisfied=_sequence,
         planted=[
-            Planted("a rate faster by sqrt(T)", holds=partial(_sequence, slower=Fraction(-1, 2)), at_declared_size=True)
+            Planted(
+                "a rate faster by sqrt(T)",
+                is_satisfied=partial(_sequence, slower=Fraction(-1, 2)),
+                at_declared_size=True,
+            )
         ],
         region="N = n, d = n^2, epsilon = 1/sqrt(n) and 1, up to n = 2^3840; those that meet the conditions",
         leaves_out="other delta than 10^-6, and G, L, R other than 1",
@@ -216,16 +220,20 @@ CHECKS.add(
             claim,
             "uphill",
             points=_runs,
-            holds=holds,
+            is_satisfied=is_satisfied,
             meets=UPHILL,
             planted=[
-                Planted("a rate slower by T^(1/4)", holds=partial(holds, slower=Fraction(1, 4)), at_declared_size=True)
+                Planted(
+                    "a rate slower by T^(1/4)",
+                    is_satisfied=partial(is_satisfied, slower=Fraction(1, 4)),
+                    at_declared_size=True,
+                )
             ],
             variants=("printed",),
             readings=readings,
             region=f"N = 3, d = 1, {region}",
         )
-        for claim, holds, region, readings in (
+        for claim, is_satisfied, region, readings in (
             ("section-1-rate", _uphill_1, "epsilon growing with T", {}),
             ("abstract-rate", _uphill_2, "one permutation, epsilon growing with T", {"ordering": "once"}),
         )
@@ -234,8 +242,8 @@ CHECKS.add(
         "section-1-noise",
         "exact-laws",
         points=_sizes,
-        holds=_noise,
-        planted=[Planted("noise 20 times larger", holds=lambda p, st: _noise(p, st, 20), at_declared_size=True)],
+        is_satisfied=_noise,
+        planted=[Planted("noise 20 times larger", is_satisfied=lambda p, st: _noise(p, st, 20), at_declared_size=True)],
         region="N and T from 1 on, T below, at and above N; alpha = 1/N in the decay, and no factor alpha in front",
         leaves_out="sizes in between; the norm, which has a factor sqrt(d)",
     ),
@@ -283,10 +291,10 @@ CHECKS.add(
         "abstract-rate",
         "privacy",
         points=lambda _: [{**run, "G": G, "R": R} for run in RUNS],
-        holds=_private,
+        is_satisfied=_private,
         meets=MEETS,
-        planted=[Planted("L divided by 10", holds=partial(_private, scale=10), at_declared_size=True)],
-        neighbours=[TrueNeighbour("L divided by a million", holds=partial(_private, scale=10**6))],
+        planted=[Planted("L divided by 10", is_satisfied=partial(_private, scale=10), at_declared_size=True)],
+        neighbours=[TrueNeighbour("L divided by a million", is_satisfied=partial(_private, scale=10**6))],
         variants=("printed",),
         region="two runs with the parameters of Theorem 9 and the sigma of Theorem 8",
         leaves_out="other runs; epsilon as an outcome of all three families of nodes together",

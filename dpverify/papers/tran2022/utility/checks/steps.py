@@ -168,9 +168,9 @@ for claim in (*PROVED, *REFUTED):
                 claim,
                 "corners",
                 points=_points(claim),
-                holds=_line,
+                is_satisfied=_line,
                 planted=[half],
-                neighbours=[TrueNeighbour("the left side on both sides", holds=_left_twice)],
+                neighbours=[TrueNeighbour("the left side on both sides", is_satisfied=_left_twice)],
                 variants=("printed",),
             )
         )
@@ -254,9 +254,11 @@ CHECKS.add(
         "lemma-5-case-1-norm",
         "ends",
         points=_lengths,
-        holds=lambda point, statement: _length_between(point, Fraction(1, 2)),
+        is_satisfied=lambda point, statement: _length_between(point, Fraction(1, 2)),
         planted=[
-            Planted("1/2 for 21/40", holds=lambda p, s: _length_between(p, Fraction(21, 40)), at_declared_size=True)
+            Planted(
+                "1/2 for 21/40", is_satisfied=lambda p, s: _length_between(p, Fraction(21, 40)), at_declared_size=True
+            )
         ],
         region="|g| = 1, 0 <= |e| <= 1/2",
     ),

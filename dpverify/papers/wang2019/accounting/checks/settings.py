@@ -48,7 +48,7 @@ def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: floa
 def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
     """Return the rule that each noise gives epsilon, by close bounds; ``tracked`` replaces the upper by the paper's."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         target_epsilon = point["epsilon"]
         for name, ends in _bought(int(point["n"]), int(point["b"]), target_epsilon, point["delta"], factor).items():
             upper = Fraction(target_epsilon) if tracked else Fraction(ends.upper)
@@ -58,7 +58,7 @@ def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
                 return Outcome(False, upper, Fraction(ends.lower), f"the noise {name}: epsilon from above and below")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
@@ -86,12 +86,12 @@ CHECKS.add(
         "note-settings",
         "both-ends",
         points=_settings,
-        holds=settled(),
+        is_satisfied=settled(),
         figures=_sandwich,
         seconds=0.4,
         planted=[
-            Planted("a fifth of the printed noise", holds=settled(0.2)),
-            Planted("what the paper tracks stands for the upper end", holds=settled(tracked=True)),
+            Planted("a fifth of the printed noise", is_satisfied=settled(0.2)),
+            Planted("what the paper tracks stands for the upper end", is_satisfied=settled(tracked=True)),
         ],
         region="the twelve settings of section 6.1 (smoke: two of them); all data from above, one data set from below",
         leaves_out="other beta and orders of the printed noise",

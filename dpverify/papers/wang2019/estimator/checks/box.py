@@ -154,9 +154,11 @@ CHECKS.add(
             for n, T, b in ((2, 3, 1), (9, 12, 4), (5, 6, 5))
             for gamma in (Fraction(1, 8), Fraction(3, 4), Fraction(1))
         ),
-        holds=_follows_box,
+        is_satisfied=_follows_box,
         about_kernel=True,
-        planted=[Planted(fault, holds=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS],
+        planted=[
+            Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS
+        ],
         region="whole runs on clipped quadratics, n up to 9 and T up to 12, some of them on all examples",
         leaves_out="floats: to 1e-10",
     ),

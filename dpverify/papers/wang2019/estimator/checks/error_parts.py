@@ -42,7 +42,7 @@ def _together(parts: dict[str, ErrorPart]) -> Fraction:
 def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Statement], Outcome]:
     """Return the rule: for T steps the parts add up to note-error's left side, and none is above its own bound."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         T = int(point["T"])
         left, _ = evaluate_statement(statement, point)
         total = sum((_together(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
@@ -53,7 +53,7 @@ def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Stat
                 return Outcome(False, attained, bound, f"{name} is above its bound")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
@@ -145,9 +145,11 @@ CHECKS.add(
         "note-error",
         "error-parts",
         points=_lengths,
-        holds=_within(),
+        is_satisfied=_within(),
         planted=[
-            Planted(f"the bound of {name} {TOO_SMALL} times too small", holds=_within({name: Fraction(1, TOO_SMALL)}))
+            Planted(
+                f"the bound of {name} {TOO_SMALL} times too small", is_satisfied=_within({name: Fraction(1, TOO_SMALL)})
+            )
             for name in PARTS
         ],
         figures=lambda _: error_figure(),
@@ -162,9 +164,12 @@ CHECKS.add(
             "note-error",
             f"error-split-{size}",
             points=lambda _: ({"T": T} for T in (1, 2, 40)),
-            holds=partial(_split, gradients=gradients, size=size),
+            is_satisfied=partial(_split, gradients=gradients, size=size),
             planted=[
-                Planted(f"{name} is never forgotten", holds=partial(_split, gradients=gradients, size=size, fault=name))
+                Planted(
+                    f"{name} is never forgotten",
+                    is_satisfied=partial(_split, gradients=gradients, size=size, fault=name),
+                )
                 for name in faults
             ],
             about_kernel=True,

@@ -45,8 +45,8 @@ CHECKS.add(
         points=lambda _: (
             {"n": table.examples, "epsilon": epsilon} for table in TABLES.values() for epsilon in ("1/5", "1/2")
         ),
-        holds=of_variant(_smallest, _but_for_agd),
-        planted=[Planted("DP-SRM's norms five times as long", holds=_five_times)],
+        is_satisfied=of_variant(_smallest, _but_for_agd),
+        planted=[Planted("DP-SRM's norms five times as long", is_satisfied=_five_times)],
         region="all four settings of Tables 2 and 3",
         leaves_out="the figures, and whether the numbers can be had again",
     )
@@ -113,8 +113,8 @@ CHECKS.add(
         "section-6-2-cnn6-comparable",
         "printed-numbers",
         points=lambda _: ({"epsilon": int(epsilon)} for epsilon in NETWORKS["cnn6"].errors),
-        holds=of_variant(_comparable, _but_at_4),
-        planted=[Planted("nearer than a twentieth of a percent", holds=_nowhere)],
+        is_satisfied=of_variant(_comparable, _but_at_4),
+        planted=[Planted("nearer than a twentieth of a percent", is_satisfied=_nowhere)],
         region="all three printed pairs",
         leaves_out="the figures, and whether the numbers can be had again",
     )

@@ -101,10 +101,10 @@ CHECKS.add(
             claim,
             "recursion",
             points=_points(letter),
-            holds=_as_recursion,
+            is_satisfied=_as_recursion,
             planted=[
-                Planted("noise that is not carried on", holds=partial(_as_recursion, law=_independent)),
-                Planted("deviations off by a hundredth", holds=partial(_as_recursion, law=_one_deviation)),
+                Planted("noise that is not carried on", is_satisfied=partial(_as_recursion, law=_independent)),
+                Planted("deviations off by a hundredth", is_satisfied=partial(_as_recursion, law=_one_deviation)),
             ],
             about_kernel=True,
             figures=_beside if claim == "note-noise-sum" else None,

@@ -76,10 +76,10 @@ def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
     return requires_hold(statement, point) is True and Fraction(str(right)) < G
 
 
-def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome]:
+def _rule(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome]:
     """Return the rule for a cell; ``needed`` is the cost that determines the onset with the needed noise."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         cell = OnsetSetting(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
         pair = onsets(cell)
         at = size(pair.corrected)
@@ -92,7 +92,7 @@ def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcom
         ordered = pair.needed <= pair.corrected
         return Outcome(ordered, Fraction(size(pair.needed)), Fraction(at), "onsets out of order")
 
-    return holds
+    return is_satisfied
 
 
 def onset_figure() -> dict[str, dict[str, list[float]]]:
@@ -133,12 +133,12 @@ CHECKS.add(
             "onset",
             table=onset_table,
             points=_cells,
-            holds=_holds(),
+            is_satisfied=_rule(),
             variants=("amended",),
             planted=[
                 Planted(
                     "the printed noise is put in for the needed one",
-                    holds=_holds(needed=printed_cost),
+                    is_satisfied=_rule(needed=printed_cost),
                     at_declared_size=True,
                 )
             ],

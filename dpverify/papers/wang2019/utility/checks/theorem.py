@@ -111,11 +111,13 @@ CHECKS.add(
             claim,
             "drowned",
             points=points,
-            holds=_drowned,
+            is_satisfied=_drowned,
             planted=[
-                Planted("a tenth of the rate", holds=partial(_drowned, times=Fraction(1, 10)), at_declared_size=True)
+                Planted(
+                    "a tenth of the rate", is_satisfied=partial(_drowned, times=Fraction(1, 10)), at_declared_size=True
+                )
             ],
-            neighbours=[TrueNeighbour("10^30 times the rate", holds=partial(_drowned, times=Fraction(10**30)))],
+            neighbours=[TrueNeighbour("10^30 times the rate", is_satisfied=partial(_drowned, times=Fraction(10**30)))],
             meets=MEETS,
             variants=("printed",),
             region="two problems in many dimensions, beta so small that the conditions of Theorem 4.1 or 5.1 hold",

@@ -256,8 +256,8 @@ for claim, with_data in RATES.items():
             seconds=0.02,
             readings={"region": "everywhere"},
             points=_constants,
-            holds=partial(_no_excess, with_data=with_data),
-            planted=[Planted("an excess of 2", holds=partial(_no_excess, with_data=with_data, excess=2))],
+            is_satisfied=partial(_no_excess, with_data=with_data),
+            planted=[Planted("an excess of 2", is_satisfied=partial(_no_excess, with_data=with_data, excess=2))],
             why_sufficient=ONLY_CONSTANTS,
             region="constant F_S, the only ones with the assumptions",
         ),
@@ -267,10 +267,14 @@ for claim, with_data in RATES.items():
             seconds=0.02,
             readings={"region": "ball"},
             points=_growing,
-            holds=escapes,
-            planted=[Planted("a hundredth of the excess", holds=partial(_escapes, with_data=with_data, share=100))],
+            is_satisfied=escapes,
+            planted=[
+                Planted("a hundredth of the excess", is_satisfied=partial(_escapes, with_data=with_data, share=100))
+            ],
             neighbours=[
-                TrueNeighbour("the excess over 10^200", holds=partial(_escapes, with_data=with_data, share=10**200))
+                TrueNeighbour(
+                    "the excess over 10^200", is_satisfied=partial(_escapes, with_data=with_data, share=10**200)
+                )
             ],
             meets=PROPERTIES,
             region="growing n, runs from the minimizer of losses whose ball has the radius 1/(10 K), without momentum",
