@@ -105,7 +105,7 @@ def test_a_run_that_cannot_be_stored_whole_is_not_kept(
         run_demo(demo, store, request_)
     assert request_.stored_run(store) is None
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "keep", lambda *_: False)
+        patch.setattr(Store, "save", lambda *_: False)
         run_demo(demo, store, request_, fresh=True)
     assert request_.stored_run(store) is None
 
