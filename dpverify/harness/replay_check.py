@@ -27,7 +27,7 @@ TOLERANCE = 1e-11  # relative rounding allowed between the kernel and the closed
 
 
 @dataclass(frozen=True)
-class Moved:
+class OutputDistance:
     """Distance that one output moves between two neighbouring data sets."""
 
     point: dict[str, Fraction]  # symbols of the statement
@@ -40,7 +40,7 @@ class Moved:
         return self.measured / exact if exact else 1.0 + self.measured
 
 
-Replays = Callable[[Statement], Iterable[Moved]]
+Replays = Callable[[Statement], Iterable[OutputDistance]]
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class ReplayCheck(Check):
         replays = list(self.replays(statement))
         low, high, disagreement = _compare(replays)
 
-        def again(point: dict[str, Fraction]) -> Probe | None:
+        def probe_again(point: dict[str, Fraction]) -> Probe | None:
             return next(_beyond(statement, (replay for replay in replays if replay.point == point)), None)
 
-        if not disagreement and (recorded := refuted_again(context, again)) is not None:
+        if not disagreement and (recorded := refuted_again(context, probe_again)) is not None:
             return recorded
         largest, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda result: result[0])
         if largest > 1.0 + TOLERANCE:
@@ -110,7 +110,7 @@ class ReplayCheck(Check):
         )
 
 
-def _compare(measured: Iterable[Moved]) -> tuple[float, float, str]:
+def _compare(measured: Iterable[OutputDistance]) -> tuple[float, float, str]:
     """Return the smallest and largest measured/exact, and a description of the first output that deviates."""
     low = 1.0
     high = 1.0
@@ -136,7 +136,7 @@ def _control(control: ReplayControl, statement: Statement) -> ControlResult:
     )
 
 
-def _beyond(statement: Statement, measured: Iterable[Moved]) -> Iterator[Probe]:
+def _beyond(statement: Statement, measured: Iterable[OutputDistance]) -> Iterator[Probe]:
     """Yield the measured outputs at which the statement fails, in the order of the runs."""
     for moved in measured:
         if requires_hold(statement, moved.point) is not True:
@@ -146,5 +146,5 @@ def _beyond(statement: Statement, measured: Iterable[Moved]) -> Iterator[Probe]:
             yield replace(probe, note=f"measured on the kernels: {moved.measured:.12g}")
 
 
-def _side(moved: Moved) -> LeftSide:
+def _side(moved: OutputDistance) -> LeftSide:
     return lambda point, statement: moved.law()

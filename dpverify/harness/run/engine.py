@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpverify.foreign import ForeignError, foreign_code, replacements
-from dpverify.harness.admissible import admitted
+from dpverify.harness.admissible import reject_inadmissible
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import BlockCache
@@ -76,7 +76,9 @@ class _RunningJob:
             with self._record_errors("finish"):
                 check = self.job.find()
                 context = self.job.context
-                self.result = admitted(check, context.statement, _checked_type(check.finish(context, self.total)))
+                self.result = reject_inadmissible(
+                    check, context.statement, _checked_type(check.finish(context, self.total))
+                )
         if self.result is None or self.error:  # an error of ours, never a verdict on the paper
             self.result = _without_verdict(self.job, "inconclusive", f"error: {self.error}", self.error)
         self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))

@@ -41,11 +41,11 @@ from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import to_value
 
 
-def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
+def unimplied_conditions(where: Sequence[str], statement: Statement) -> list[str]:
     """List the conditions that do not follow from a statement's own conditions and domains."""
     stated = [c for domain in statement.domains.values() for c in domain.constraints] + list(statement.requires)
-    conditions = {_one_way(link) for condition in stated for link in links(condition)}
-    links_of = {text: [_one_way(link) for link in links(parse_relation(text))] for text in where}
+    conditions = {_as_less_than(link) for condition in stated for link in links(condition)}
+    links_of = {text: [_as_less_than(link) for link in links(parse_relation(text))] for text in where}
     return [
         text
         for text, parts in links_of.items()
@@ -53,7 +53,7 @@ def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
     ]
 
 
-def _one_way(link: Inequality) -> Inequality:
+def _as_less_than(link: Inequality) -> Inequality:
     return Inequality(FLIPPED[link.op], link.right, link.left) if link.op in {">", ">="} else link
 
 
@@ -119,25 +119,27 @@ class ExhaustiveCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Decide all points, then decide them again for each control until it is refuted."""
         statement = context.statement
-        if (recorded := refuted_again(context, lambda point: self._again(context, point))) is not None:
+        if (recorded := refuted_again(context, lambda point: self._probe_recorded(context, point))) is not None:
             return recorded
         findings = self._go_through(context, statement, self.lhs, self.is_satisfied, stop=False)
         controls = self._controls(context, statement, findings)
         missed = missed_controls(controls) if controls or not findings.violations else ""
         open_ends = missed or findings.undecided or findings.undefined
-        ungranted = not_granted(self.where, statement) if self.why_sufficient and not findings.violations else []
+        unimplied = (
+            unimplied_conditions(self.where, statement) if self.why_sufficient and not findings.violations else []
+        )
         enough = "argued" if self.is_satisfied or self.lhs or statement.free else "proved"
-        holds_status = enough if self.why_sufficient and not ungranted else "not refuted"
+        holds_status = enough if self.why_sufficient and not unimplied else "not refuted"
         message = f"{len(findings.probes)} points, {len(findings.violations)} violations"
         if findings.undecided or findings.undefined:
             message += f", {findings.undecided} not decided, {findings.undefined} at which a side is undefined"
         if findings.outside:
             message += f", {findings.outside} more skipped because they do not meet the conditions"
-        if ungranted:
-            message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
+        if unimplied:
+            message += f", no proof: it needs {', '.join(unimplied)}, which the statement does not grant"
         return self.result(
             status="refuted" if findings.violations else "inconclusive" if open_ends else holds_status,
-            message="; ".join(filter(None, [message, "" if ungranted else self.why_sufficient, missed])),
+            message="; ".join(filter(None, [message, "" if unimplied else self.why_sufficient, missed])),
             n=len(findings.probes),
             detects="a violation at any of the points",
             region=self.region,
@@ -152,7 +154,7 @@ class ExhaustiveCheck(Check):
         """Return whether a point certainly meets the conditions and domains on its symbols."""
         return not unmet_conditions(statement, point)
 
-    def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
+    def _probe_recorded(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
         """Probe the point of a recorded counterexample if this budget or the standard budget contains it."""
         statement = context.statement
         among = (point in map(as_point, self.points(budget)) for budget in (context.budget, BUDGETS["standard"]))

@@ -172,7 +172,7 @@ def _changed(rng: Random, words: Words) -> Words:
     return tuple(changed)
 
 
-class _FoundError(Exception):
+class _PropertyMetError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
@@ -208,11 +208,11 @@ def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: i
         shorter += bool(simplest)
         if point in simplest or (shorter <= SHORTER and has_property(point)):
             simplest[:] = [point]
-            raise _FoundError
+            raise _PropertyMetError
 
     try:
         visit()
-    except _FoundError:
+    except _PropertyMetError:
         return simplest[0]
     except Unsatisfiable:
         return None

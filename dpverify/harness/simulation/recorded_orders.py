@@ -50,7 +50,7 @@ class DifferenceInterval(msgspec.Struct, frozen=True):
             return AS_CLAIMED
         return OPPOSITE if self.low > 0.0 else "no difference seen"
 
-    def moved(self, mean: float) -> DifferenceInterval:
+    def centred_at(self, mean: float) -> DifferenceInterval:
         """Return the same interval around another mean."""
         shift = mean - self.mean
         return DifferenceInterval(mean, self.low + shift, self.high + shift)
@@ -107,7 +107,7 @@ class RecordedOrdersCheck(Check):
             name="no difference",
             fault="the same intervals, moved to a mean of 0",
             at_declared_size=True,
-            refuted=not any(order.difference.moved(0.0).seen == AS_CLAIMED for order in orders),
+            refuted=not any(order.difference.centred_at(0.0).seen == AS_CLAIMED for order in orders),
         )
         missed = missed_controls([control])
         agrees = all(order.difference.seen == AS_CLAIMED for order in orders)

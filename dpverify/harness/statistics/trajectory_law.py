@@ -149,7 +149,7 @@ Simulate = Callable[[Context, np.random.Generator, int], Pieces]
 
 
 @dataclass(frozen=True)
-class Seen:
+class DetectableFaults:
     """The smallest faults that a check must detect."""
 
     correlation: float  # of one pair of whitened steps
@@ -162,13 +162,13 @@ def shape(context: Context) -> tuple[int, int]:
     return int(context.point["T"]), int(context.point["d"])
 
 
-def plan_to_see(
-    smoke: Seen, otherwise: Seen, pairs: Pairs = "products", *, block: int | None = None
+def plan_to_detect(
+    smoke: DetectableFaults, larger_budgets: DetectableFaults, pairs: Pairs = "products", *, block: int | None = None
 ) -> Callable[[Context], Plan]:
     """Return a plan that detects given faults, smaller ones outside smoke runs."""
 
     def sized(context: Context) -> Plan:
-        sizes = smoke if context.budget.name == "smoke" else otherwise
+        sizes = smoke if context.budget.name == "smoke" else larger_budgets
         effect = TrajectoryEffect(
             *shape(context), scale=sizes.scale, row_scale=sizes.row_scale, correlation=sizes.correlation, pairs=pairs
         )

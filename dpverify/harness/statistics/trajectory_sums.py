@@ -205,7 +205,7 @@ class _Sums:
         while begin < len(part):
             end = begin + WORD - self.signs.used
             self._sum_up(part[begin:end], NO_PRODUCTS)
-            self.signs.took(min(end, len(part)) - begin)
+            self.signs.count_replications(min(end, len(part)) - begin)
             begin = end
 
     def _sum_up(self, part: Floats, coordinates: Floats) -> Floats:
@@ -276,7 +276,7 @@ class _Signs:
         self.group: Bits = np.zeros(steps * d, dtype=np.uint64)
         self.bits: Bits = np.zeros((words_together(d), steps), dtype=np.uint64)
 
-    def took(self, n: int) -> None:
+    def count_replications(self, n: int) -> None:
         """Record n further replications in the group."""
         self.used += n
         if self.used == WORD:

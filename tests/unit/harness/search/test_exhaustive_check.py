@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
-from dpverify.harness.search.exhaustive_check import not_granted
+from dpverify.harness.search.exhaustive_check import unimplied_conditions
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -67,7 +67,7 @@ def test_what_follows_from_the_conditions_is_granted(
     statements: dict[str, Statement], where: str, granted: bool
 ) -> None:
     statement = replace(statements["sum"], requires=(parse_relation("n <= 12"),))
-    assert (not_granted([where], statement) == []) is granted
+    assert (unimplied_conditions([where], statement) == []) is granted
 
 
 def test_a_violation_refutes(statements: dict[str, Statement]) -> None:

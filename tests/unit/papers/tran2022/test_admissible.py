@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from dpverify.harness import Point
-from dpverify.harness.admissible import Witness, shown_by
+from dpverify.harness.admissible import Witness, witness_properties
 from dpverify.harness.checks import as_point
 from dpverify.papers import load
 from dpverify.papers.tran2022.algorithms.momentum_errors import Memory
@@ -143,9 +143,9 @@ def test_a_problem_that_is_made_for_a_larger_constant_is_noticed(
 ) -> None:
     letter = CONSTANTS[name]
     at = as_point(point)
-    assert shown_by(make, "as it should be")[name].is_met(at)
+    assert witness_properties(make, "as it should be")[name].is_met(at)
     larger = {**at, letter: at[letter] * Fraction(101, 100)}
-    assert not shown_by(lambda _: make(larger), "1% too large")[name].is_met(at)
+    assert not witness_properties(lambda _: make(larger), "1% too large")[name].is_met(at)
 
 
 def cases() -> list[SlopeCase]:

@@ -18,7 +18,7 @@ from dpverify.harness import (
     SearchCheck,
     of_variant,
 )
-from dpverify.harness.admissible import shown_by
+from dpverify.harness.admissible import witness_properties
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
@@ -31,7 +31,7 @@ ONE_VECTOR = {
     "gaussian-mechanism": Property("a vector of length G is released with spherical Gaussian noise"),
 }
 WHOLE_PATH = {
-    **shown_by(
+    **witness_properties(
         lambda point: witnesses.turning(point, point["eta"] * point["t"]),
         "losses along a straight path, of which one bends up or down with L",
     ),

@@ -28,7 +28,7 @@ from dpverify.harness import (
     ProportionEffect,
     TrueNeighbour,
 )
-from dpverify.harness.admissible import Witness, linear, shown_by
+from dpverify.harness.admissible import Witness, linear, witness_properties
 from dpverify.harness.search.exhaustive_check import compare_arrays
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.scales import node_deviation, printed_v
@@ -185,7 +185,7 @@ CHECKS.add(
         point=POINT,
         plan=Plan(ProportionEffect(1e-5, 0.003), seconds_each=2e-7),
         simulate=_below_the_grid(0.0),
-        meets=shown_by(_flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"),
+        meets=witness_properties(_flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"),
         judge=ProportionBound(bound=lambda context: float(context.point["delta"])),
         neighbours=[Control("gradient 1", "the gradient 1: the event has probability 0", _below_the_grid(1.0))],
         controls=[Control("less noise", "a tenth of the noise: ten times the event", _below_the_grid(0.0, 0.1))],

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms import node_sensitivity as problem
@@ -196,13 +196,13 @@ def replayed(
 ) -> ReplayCheck:
     """Return a check of a family's nodes; ``ends`` are the statement's names for a node's first and last step."""
 
-    def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[Moved]:
+    def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[OutputDistance]:
         ordering = ordering_of(statement)
         units = {"G": LIPSCHITZ} if family in {"f", "g"} else {"L": SMOOTHNESS}
         for case in runs:
             about = {"N": Fraction(case.N), "alpha": case.alpha, **units} | ({"eta": case.eta} if "L" in units else {})
             for start, end, distance in measured(family, case, ordering, fault):
-                yield Moved(
+                yield OutputDistance(
                     about | {ends[0]: Fraction(start), ends[1]: Fraction(end)},
                     distance,
                     partial(law, family, start, end, case, ordering),

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from flint import arb
 
 from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
-from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -92,7 +92,7 @@ def _walk(point: Point) -> Witness:
 
 
 UPHILL = {
-    **shown_by(_walk, "losses of a walk uphill, which flatten below the start"),
+    **witness_properties(_walk, "losses of a walk uphill, which flatten below the start"),
     "neighbour-replace-one": Property("the rate is one of a single data set, to which no neighbour is compared"),
     "update-of-algorithm-1": Property("the signs of the momentum are those of Algorithm 1 in every order"),
     "update-of-algorithm-2": Property("the signs of the momentum are those of Algorithm 2 in the one order"),
@@ -269,7 +269,7 @@ def _bent(point: Point) -> Witness:
 
 
 MEETS = {
-    **shown_by(_bent, "losses of which one bends up or down with L as far as one step goes"),
+    **witness_properties(_bent, "losses of which one bends up or down with L as far as one step goes"),
     "update-of-algorithm-2": witnesses.WHATEVER_THE_NOISE,
 }
 

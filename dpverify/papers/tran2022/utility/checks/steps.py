@@ -17,7 +17,7 @@ from dpverify.harness import (
     SearchCheck,
     TrueNeighbour,
 )
-from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.derivation_check import TextProof
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
@@ -215,7 +215,7 @@ def parabola(point: Point) -> Witness:
 
 
 ONE_STEP = {
-    **shown_by(parabola, "the quadratic loss + <g, v> + L |v|^2/2"),
+    **witness_properties(parabola, "the quadratic loss + <g, v> + L |v|^2/2"),
     "normalized-update": Property("one step of length eta in any direction"),
 }
 

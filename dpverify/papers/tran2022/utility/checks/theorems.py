@@ -12,7 +12,7 @@ from typing import Any
 from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, Property, SearchCheck, TrueNeighbour, Vacuity
-from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
 from dpverify.ledger.statements import Statement
@@ -60,8 +60,8 @@ ALGORITHMS = {
     "update-of-algorithm-2": Property("the losses are run by Algorithm 2 with the theorem's parameters"),
     "uniform-output-iterate": Property("the mean over all iterates is the mean over a uniform choice of one"),
 }
-MEASURED = {**shown_by(slope_of, "the slope that is run"), **ALGORITHMS}
-BOUNDED = {**shown_by(steepest_slope, "the steepest slope that no run can leave"), **ALGORITHMS}
+MEASURED = {**witness_properties(slope_of, "the slope that is run"), **ALGORITHMS}
+BOUNDED = {**witness_properties(steepest_slope, "the steepest slope that no run can leave"), **ALGORITHMS}
 
 
 CHECKS = PaperChecks("tran2022", __name__, BOUNDED)

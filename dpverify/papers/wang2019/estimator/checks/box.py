@@ -19,7 +19,13 @@ from dpverify.harness import (
     Point,
     RuleCheck,
 )
-from dpverify.harness.statistics.trajectory_law import Seen, Simulate, TrajectoryLaw, plan_to_see, run_by_run
+from dpverify.harness.statistics.trajectory_law import (
+    DetectableFaults,
+    Simulate,
+    TrajectoryLaw,
+    plan_to_detect,
+    run_by_run,
+)
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
@@ -167,7 +173,7 @@ CHECKS.add(
         "noise-law",
         simulate=run_by_run(_draw),
         judge=TrajectoryLaw(_law),
-        plan=plan_to_see(Seen(0.1, 1.1, 1.01), Seen(0.05, 1.05, 1.005)),
+        plan=plan_to_detect(DetectableFaults(0.1, 1.1, 1.01), DetectableFaults(0.05, 1.05, 1.005)),
         point={"T": 8, "d": 200, "gamma": "1/4", "std_0": 3, "std": 1},
         controls=[_control(name) for name in ("fresh noise only", "the decay squared", "the last noise once more")],
     ),
