@@ -71,7 +71,7 @@ def example_of(t: int, order: ExampleOrder) -> int:
 
 
 @step_kernel
-def ask_ahead(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
+def prefetch_next_example(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
     """Prefetch the row of the example of step t + 1. Shapes: ``rows`` (N * p,)."""
     i = t + 1 - order.epoch[0]
     if i < order.permutation.shape[0] and order.given.shape[0] == 0:

@@ -34,7 +34,7 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 ROUNDING = 1e-13  # entries of the inverse below this share of the largest in their row are rounding errors of 0
 SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 
-_kept: list[tuple[Floats, Floats, Whitening]] = []
+_whitening_cache: list[tuple[Floats, Floats, Whitening]] = []
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Whitening:
 def whitening(covariance: Floats) -> Whitening:
     """Factor a covariance. The last two are cached, because all blocks of a check use the same covariance."""
     frozen = not covariance.flags.writeable
-    for remembered, values, result in _kept:
+    for remembered, values, result in _whitening_cache:
         if (frozen and remembered is covariance) or np.array_equal(values, covariance):
             return result
     result = Whitening(factor := cholesky_factor(covariance), _sparse_inverse(factor))
     values = covariance.copy()
-    _kept[:] = [(covariance if frozen else values, values, result), *_kept[:1]]
+    _whitening_cache[:] = [(covariance if frozen else values, values, result), *_whitening_cache[:1]]
     return result
 
 

@@ -61,7 +61,9 @@ class Quadratic:
         return mean_excess
 
 
-def injected(steps: int, c_2: Fraction, dimension: int, L: Fraction, delta: Fraction, n_epsilon: Fraction) -> arb:
+def added_noise_power(
+    steps: int, c_2: Fraction, dimension: int, L: Fraction, delta: Fraction, n_epsilon: Fraction
+) -> arb:
     """Return d pi^2, with pi^2 of equation 4 at equality."""
     scale = ball(c_2**2 * L**2 * dimension * steps / n_epsilon**2)
     return scale * -ball(delta).log()

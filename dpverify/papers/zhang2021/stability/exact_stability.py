@@ -81,7 +81,7 @@ def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> F
     return error
 
 
-def exchanged(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
+def mean_exchange_difference(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
     """Return the mean over i of E[g(S, z') - g(S^i, z')], where S^i has another example z' in the i-th place."""
     mean = Fraction(0)
     for (data, z), value in table.items():

@@ -13,7 +13,7 @@ from dpverify.harness import Point
 from dpverify.harness.admissible import Witness, witness_properties
 from dpverify.harness.checks import as_point
 from dpverify.papers import load
-from dpverify.papers.tran2022.algorithms.momentum_errors import Memory
+from dpverify.papers.tran2022.algorithms.momentum_errors import LossWithMemory
 from dpverify.papers.tran2022.momentum.checks.momentum_error import error_losses, lag_losses, same, two
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import bent, opposed, turning
 from dpverify.papers.tran2022.utility.checks.simulation import BOX, FAMILY_6, FAMILY_9, LONG_RAMP, RAMP
@@ -174,6 +174,6 @@ def test_the_witness_of_a_run_has_the_constants_of_its_problem() -> None:
 
 
 def test_constants_of_the_loss_with_a_memory_are_those_that_the_point_states() -> None:
-    problem = Memory()
+    problem = LossWithMemory()
     assert problem.lipschitz <= float(Fraction(str(MEMORY["G"])))
     assert problem.smoothness <= float(Fraction(str(MEMORY["L"])))

@@ -29,8 +29,8 @@ from dpverify.harness import (
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.momentum_errors import (
-    Memory,
-    WatchedRun,
+    LossWithMemory,
+    RunWithMomentum,
     error_at,
     errors_of_seeds,
     printed_terms,
@@ -151,7 +151,7 @@ MEMORY_ETA = Fraction(1, 2000)
 
 
 def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
-    n = Memory().examples
+    n = LossWithMemory().examples
     return (
         {
             "N": n,
@@ -168,7 +168,7 @@ def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _exact_memory() -> dict[str, Fraction]:
     """Return the parameters of the loss with a memory, as the exact values of its floats."""
-    problem = Memory()
+    problem = LossWithMemory()
     return {name: Fraction(getattr(problem, name)) for name in ("noise", "growth", "hold", "push", "clock")}
 
 
@@ -192,14 +192,14 @@ WITH_MEMORY = {
 
 @lru_cache(maxsize=32)
 def _memory_error(steps: int, ordering: Ordering) -> float:
-    return error_at(Memory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
+    return error_at(LossWithMemory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
 
 
 def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that printed terms plus start-up term bound the error on this loss, up to 1% for floats."""
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
-        problem = Memory()
+        problem = LossWithMemory()
         steps = int(point["t"])
         alpha = float(point["alpha"])
         error = _memory_error(steps, ordering)
@@ -262,7 +262,7 @@ def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Out
     flat = point["slope"] == 1
     problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
     parameters = Parameters(t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz)
-    run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
+    run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
     run.advance(t - 1)
     at = run.w
     run.advance(1)

@@ -113,7 +113,7 @@ def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
     return Outcome(counted == total and low <= total <= high, Fraction(counted), Fraction(total))
 
 
-def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
+def _counts_gradients(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
     """Compare the number of gradients that Algorithm 2 evaluates with the count, which is at most 3T."""
     n = int(point["N"])
     steps = int(point["T"])
@@ -191,10 +191,10 @@ for claim, variant in (("abstract-gradient-evaluations", "amended"), ("section-5
             claim,
             "asked",
             points=_asked_sizes,
-            is_satisfied=_asked,
+            is_satisfied=_counts_gradients,
             about_kernel=True,
             readings={"evaluation": "one-pass"},
-            planted=[Planted("one fewer", is_satisfied=partial(_asked, fewer=1), at_declared_size=True)],
+            planted=[Planted("one fewer", is_satisfied=partial(_counts_gradients, fewer=1), at_declared_size=True)],
             region="whole runs of Algorithm 2 whose gradient counts its calls; at most 3T of them",
         ),
     )

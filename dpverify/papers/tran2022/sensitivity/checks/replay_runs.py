@@ -196,7 +196,7 @@ def replayed(
 ) -> ReplayCheck:
     """Return a check of a family's nodes; ``ends`` are the statement's names for a node's first and last step."""
 
-    def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[OutputDistance]:
+    def output_distances(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[OutputDistance]:
         ordering = ordering_of(statement)
         units = {"G": LIPSCHITZ} if family in {"f", "g"} else {"L": SMOOTHNESS}
         for case in runs:
@@ -212,9 +212,11 @@ def replayed(
     return ReplayCheck(
         claim,
         "replay",
-        replays=partial(moved, fault=NO_FAULT, runs=RUNS),
+        replays=partial(output_distances, fault=NO_FAULT, runs=RUNS),
         controls=[
-            ReplayControl(fault.name, fault.text, partial(moved, fault=fault, runs=SHORT_RUNS), fault.name == "scaled")
+            ReplayControl(
+                fault.name, fault.text, partial(output_distances, fault=fault, runs=SHORT_RUNS), fault.name == "scaled"
+            )
             for fault in FAULTS[family]
         ],
         random=lambda statement, rng: random_ratios(family, ordering_of(statement), rng),

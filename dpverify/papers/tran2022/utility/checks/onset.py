@@ -72,7 +72,7 @@ def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, St
         n = size(cell_onsets.corrected)
         for scale in (1, SCALE):
             ours = scale * corrected_bound(theorem, n, cell)
-            theirs = _of_the_record(statement, theorem, n, cell, scale)
+            theirs = _recorded_bound(statement, theorem, n, cell, scale)
             if abs(ours - theirs) > 1e-9 * theirs:
                 return Outcome(
                     False, Fraction(ours), Fraction(theirs), f"the record says something else at G = {scale}"
@@ -90,7 +90,7 @@ def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, St
     return is_satisfied
 
 
-def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
+def _recorded_bound(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
     steps = steps_of(theorem, n, cell)
     delta = Fraction(str(cell.delta))
     L, R = (scale * Fraction(str(value)) for value in (cell.smoothness, cell.gap))

@@ -131,7 +131,7 @@ def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     if bound is None:
         raise ValueError(f"{statement.key} must have a formula on its left.")
     at = {"T": steps, "delta": point["delta"]}
-    return _against(ball(bound), _hidden(at, ball(rate), slower), "Theorem 9's bound")
+    return _at_most_rate(ball(bound), _largest_rate(at, ball(rate), slower), "Theorem 9's bound")
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -139,7 +139,7 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     return ({"N": 3, "T": 2**k, "delta": Fraction(1, 10**6)} for k in (20, 40, 80, 160, 320, 640, 1280))
 
 
-def _hidden(point: Point, rate: arb, slower: Fraction) -> arb:
+def _largest_rate(point: Point, rate: arb, slower: Fraction) -> arb:
     """Return the largest O~(rate): 10^6 and the tenth power of every logarithm; ``slower`` plants a power of T."""
     steps = arb(int(point["T"]))
     delta = to_ball(to_value(point["delta"]))
@@ -153,7 +153,7 @@ def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     log_steps = arb(steps).log() / arb(2).log()
     log_delta = (1 / to_ball(to_value(point["delta"]))).log()
     rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
-    return _against(left, _hidden(point, rate, slower))
+    return _at_most_rate(left, _largest_rate(point, rate, slower))
 
 
 def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
@@ -162,10 +162,10 @@ def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     left = theorem_bounds.uphill_bound(
         "once", steps, theorem_bounds.noise_variance_2(steps, Fraction(1), point["delta"])
     )
-    return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
+    return _at_most_rate(left, _largest_rate(point, (arb(3) / steps).sqrt(), slower))
 
 
-def _against(left: arb, right: arb, what: str = "gradient that is left at least") -> Outcome:
+def _at_most_rate(left: arb, right: arb, what: str = "gradient that is left at least") -> Outcome:
     note = f"{what}; right side: the rate times 10^6 and the tenth power of every logarithm"
     return Outcome(not left > right, left, right, note=note)
 

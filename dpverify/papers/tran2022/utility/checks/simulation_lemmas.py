@@ -147,7 +147,9 @@ def _descends(
     return is_satisfied
 
 
-def _apart(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault, ordering: Ordering) -> float:
+def _momentum_distance(
+    statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault, ordering: Ordering
+) -> float:
     """Return the mean distance of m^_t from m_t."""
     return run_9(case, seed, fault, ordering).noise
 
@@ -205,7 +207,7 @@ CHECKS.add(
             f"runs-{ordering}",
             cases={"standard": (case,), "full": (case,)},
             least_budget="standard",
-            measure=partial(_apart, ordering=ordering),
+            measure=partial(_momentum_distance, ordering=ordering),
             bound=_noise_bound_9,
             top=_twice(_noise_bound_9),
             faults=((LOUD, case.name),),

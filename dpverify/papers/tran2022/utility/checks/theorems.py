@@ -19,7 +19,7 @@ from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
-    last_that,
+    largest_integer,
     least_spread,
     printed_steps,
     travel_bound,
@@ -92,7 +92,7 @@ def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str,
     """Return a run whose steps reach a distance of sqrt(T/N), with L the slope over that distance, and the least R."""
     slope = Fraction(lipschitz)
     way = Fraction(steps, n)
-    root = Fraction(last_that(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
+    root = Fraction(largest_integer(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
     smooth = slope / root
     gap = slope * root + slope**2 / (2 * smooth)
     return {"N": n, "T": steps, "d": 1, "delta": delta, "G": slope, "L": smooth, "R": gap}

@@ -33,7 +33,7 @@ def _lengths(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({**same, "T": T} for T in range(1, STEPS + 1))
 
 
-def _together(parts: dict[str, ErrorPart]) -> Fraction:
+def _total_bound(parts: dict[str, ErrorPart]) -> Fraction:
     """Return the bound on the whole mean square; gradients and changes of one batch may have the same direction."""
     sampling, drift = (math.sqrt(parts[name].bound) for name in ("sampling", "drift"))
     return parts["start"].bound + Fraction(sampling + drift) ** 2 + parts["noise"].bound
@@ -45,7 +45,7 @@ def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Stat
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
         T = int(point["T"])
         left, _ = evaluate_statement(statement, point)
-        total = sum((_together(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
+        total = sum((_total_bound(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
         if not isinstance(left, Fraction) or abs(total / left - 1) > OFF:
             return Outcome(False, left, total, "the parts do not add up to the record's left side")
         for name, (attained, bound) in error_parts(T - 1, RUN).items():
@@ -76,14 +76,14 @@ SLOPE = 0.5
 TEETH = 0.5
 
 
-def _opposite(w: Vector, batch: Indices) -> Matrix:
+def _alternating(w: Vector, batch: Indices) -> Matrix:
     """Return alternating gradients 1 and -1, for every w."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = 1.0 - 2.0 * (batch % 2)
     return rows
 
 
-def _toothed(w: Vector, batch: Indices) -> Matrix:
+def _zigzag(w: Vector, batch: Indices) -> Matrix:
     """Return SLOPE plus or minus, in alternation, a zigzag gradient in [-1/2, 1/2] with curvature 1."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = SLOPE + (1.0 - 2.0 * (batch % 2)) * (abs(w[0] % (4 * TEETH) - 2 * TEETH) - TEETH)
@@ -178,8 +178,8 @@ CHECKS.add(
             seconds=0.1,
         )
         for size, gradients, part, faults in (
-            ("gradients", _opposite, "start and sampling", ("start", "sampling", "noise")),
-            ("changes", _toothed, "drift", ("start", "drift")),
+            ("gradients", _alternating, "start and sampling", ("start", "sampling", "noise")),
+            ("changes", _zigzag, "drift", ("start", "drift")),
         )
     ),
 )

@@ -45,7 +45,7 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({name: Fraction(str(value)) for name, value in cell._asdict().items()} for cell in cells)
 
 
-def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
+def _allows_accuracy(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
     """Test whether the record allows an accuracy whose bound is below G at n, by a factor of 1 - 10^-9."""
     G = Fraction(scale)
     drop = Fraction(str(cell.drop)) * scale**2
@@ -84,7 +84,9 @@ def _rule(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome
         pair = onsets(cell)
         at = size(pair.corrected)
         for scale in (1, SCALE):
-            if not _says(statement, at, cell, scale) or _says(statement, size(pair.corrected - 1), cell, scale):
+            if not _allows_accuracy(statement, at, cell, scale) or _allows_accuracy(
+                statement, size(pair.corrected - 1), cell, scale
+            ):
                 return Outcome(False, Fraction(at), note=f"the record begins elsewhere, G = {scale}")
         for k, cost in zip(pair, (printed_cost, needed), strict=True):
             if not bound(cost, size(k), cell) < 1.0 <= bound(cost, size(k - 1), cell):

@@ -68,7 +68,7 @@ def _enough(constant: Fraction, sampling: Sampling) -> Rule:
     return is_satisfied
 
 
-def _needed(constant: Fraction, sampling: Sampling, context: Context) -> dict[str, dict[str, list[float]]]:
+def _smallest_constants(constant: Fraction, sampling: Sampling, context: Context) -> dict[str, dict[str, list[float]]]:
     """Return the figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the constant's region."""
     if context.budget.name == "smoke":
         return {}
@@ -107,7 +107,7 @@ for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")
             points=_settings,
             is_satisfied=_enough(proven, sampling),
             seconds=1.0,
-            figures=partial(_needed, proven, sampling) if sampling == "poisson" else None,
+            figures=partial(_smallest_constants, proven, sampling) if sampling == "poisson" else None,
             planted=[Planted(f"c_2 = {less}", is_satisfied=_enough(less, sampling))],
             region="q from 1/10 to 1, delta 1/10 and 1e-10; at larger budgets q from 1/100 and delta to 9/10",
             leaves_out="floats, with a bound of their rounding",

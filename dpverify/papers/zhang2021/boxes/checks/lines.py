@@ -166,7 +166,7 @@ def _dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:
     yield from ({"d": d, "rho": rho} for d in (1, 3, 9) for rho in ("1/2", "9/10"))
 
 
-OF_OURS = "the implementation here at a few schedules; it is ours, and not the authors'"
+OWN_IMPLEMENTATION = "the implementation here at a few schedules; it is ours, and not the authors'"
 
 CHECKS.add(
     RuleCheck(
@@ -180,7 +180,7 @@ CHECKS.add(
             Planted("the step size not halved", is_satisfied=partial(_same, halved=False)),
         ],
         region="five schedules, one constant gradient",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-batch",
@@ -194,7 +194,7 @@ CHECKS.add(
             Planted("with replacement", is_satisfied=partial(_fresh, twice=True)),
         ],
         region="two of five examples, from the standard budget on one and three of four besides, 20,000 steps each",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-step",
@@ -207,7 +207,7 @@ CHECKS.add(
             Planted("the sum for the mean", is_satisfied=partial(_steps, summed=True)),
         ],
         region="eight steps with momentum on six examples, in 1, 3 and 9 dimensions",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-switch",
@@ -217,7 +217,7 @@ CHECKS.add(
         about_kernel=True,
         planted=[Planted("the switch late", is_satisfied=partial(_same, late=1))],
         region="schedules that switch momentum off, one constant gradient",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-noise",
@@ -228,7 +228,7 @@ CHECKS.add(
         seconds=0.2,
         planted=[Planted("half of the variance", is_satisfied=partial(_noise, times=0.5))],
         region="batches of 1, 4 and 64 of 64 examples",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-output",
@@ -239,6 +239,6 @@ CHECKS.add(
         seconds=0.2,
         planted=[Planted("the last iterate handed on", is_satisfied=partial(_output, hand_on="last"))],
         region="stages of 1, 2 and 5 steps, 200 runs each",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
 )

@@ -51,7 +51,7 @@ PROPERTIES = {
 """The property of the plateau losses that satisfies each assumption, with its test at a point."""
 
 
-def lost_by_leaving(point: Point, eta: arb, start: arb, variance: arb) -> arb:
+def excess_after_escape(point: Point, eta: arb, start: arb, variance: arb) -> arb:
     """Bound the contribution to the expected excess, on the quadratic, of runs after they have left |w| <= r.
 
     Without momentum and with eta^1 a <= 1 an iterate is y + g, with |y| <= M = max(w_0, b/a), and g Gaussian with a
@@ -169,7 +169,7 @@ def _at_least(*parts: str) -> LeftSide:
         a = ball(point["a"])
         start = (2 * ball(point["gap"]) / a).sqrt() if "start" in parts else arb(0)
         noise = noise_of(point) if "noise" in parts else arb(0)
-        return ball(on_quadratic(point, statement)) - lost_by_leaving(point, eta_of(point), start, noise)
+        return ball(on_quadratic(point, statement)) - excess_after_escape(point, eta_of(point), start, noise)
 
     return lhs
 

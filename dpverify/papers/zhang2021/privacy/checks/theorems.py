@@ -83,7 +83,7 @@ def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
             yield {"n": n, "B": batch, "epsilon": epsilon, "delta": delta, "L": 1, "c_2": 2, "T": 100}
 
 
-def _asked(point: Point, statement: Statement) -> Exact:
+def _required_variance(point: Point, statement: Statement) -> Exact:
     """Return the variance that Theorem 2.1 requires, (L pi)^2, if its noise is on the mean."""
     scale = point["L"] * point["c_2"] * point["B"] / (point["n"] * point["epsilon"])
     return ball(scale**2 * point["T"]) * -ball(point["delta"]).log()
@@ -128,7 +128,7 @@ CHECKS.add(
         readings={"noise": "mean"},
         variants=("printed",),
         points=_batches,
-        lhs=_asked,
+        lhs=_required_variance,
         neighbours=[TrueNeighbour("the noise on the mean", rhs="printed*B**2")],
         region="twelve points",
     ),

@@ -15,9 +15,9 @@ from dpverify.harness.sides import printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.stability.exact_stability import (
     Table,
-    exchanged,
     generalization_error,
     mean_difference,
+    mean_exchange_difference,
     stability,
     table_of,
 )
@@ -49,7 +49,7 @@ def _data(point: Point) -> tuple[Table, int, list[Fraction]]:
 def _exchanges(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
     """Compare the generalization error with the mean change over exchanges, exactly."""
     error = generalization_error(*_data(point))
-    mean = share * exchanged(*_data(point))
+    mean = share * mean_exchange_difference(*_data(point))
     return Outcome(error == mean, error, mean, "generalization error, and the mean over exchanges")
 
 
@@ -84,7 +84,7 @@ def _difference(point: Point, eta: arb, output: str, extra_steps: int = 0) -> ar
     return mean_difference(point["a"], stages, steps, on + extra_steps, point["rho"], eta, output)
 
 
-def _unstable(point: Point, statement: Statement) -> Exact:
+def _quadratic_stability(point: Point, statement: Statement) -> Exact:
     """Return the uniform stability on these quadratics: L^2/n times the mean difference."""
     return ball(point["L"] ** 2 / point["n"]) * _difference(point, _eta(point), statement.reading["output"])
 
@@ -119,12 +119,12 @@ def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fractio
     return Outcome(answer, *pairs[-1], "mean difference of the last iterates with one more, and without")
 
 
-def _on_linear(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Exact:
+def _linear_stability(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Exact:
     """Return the uniform stability on linear losses with slopes up to a number: 0 for constant losses."""
-    return _unstable({**point, "a": Fraction(0), "L": slope}, statement)
+    return _quadratic_stability({**point, "a": Fraction(0), "L": slope}, statement)
 
 
-def _settled(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Outcome:
+def _constant_loss_stability(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Outcome:
     """Compare the stability on constant losses, with one more step with momentum, with that on losses of ``slope``."""
     flat = {**point, "a": Fraction(0)}
     eta = _eta(flat) if statement.reading["step"] == "fixed" else _eta(flat, 1)
@@ -195,7 +195,7 @@ def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
     points = [as_point({**SHOWN, "K": K, "T": 10 * ((2 << K) - 2)}) for K in range(1, 7)]
     columns = {
         "x:K": [float(point["K"]) for point in points],
-        "exact": [float(ball(_unstable(point, printed)).mid()) for point in points],
+        "exact": [float(ball(_quadratic_stability(point, printed)).mid()) for point in points],
         "printed": [printed_side(printed, point) for point in points],
         "anyway": [printed_side(anyway, point) for point in points],
     }
@@ -259,8 +259,8 @@ CHECKS.add(
         seconds=0.02,
         readings={"region": "everywhere"},
         points=_constants,
-        lhs=_on_linear,
-        planted=[Planted("losses of slope 1000", lhs=partial(_on_linear, slope=Fraction(1000)))],
+        lhs=_linear_stability,
+        planted=[Planted("losses of slope 1000", lhs=partial(_linear_stability, slope=Fraction(1000)))],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss: runs lose the same, and no printed term is below 0",
         region="constant losses, the only ones with the assumptions",
@@ -270,7 +270,7 @@ CHECKS.add(
         "quadratics",
         readings={"region": "ball"},
         points=_grid,
-        lhs=_unstable,
+        lhs=_quadratic_stability,
         planted=[Planted("a thousandth of it", rhs="printed/1000")],
         figures=_over_stages,
         region="quadratics of one curvature, T^0 up to 1000, momentum up to 361/400, steps without oscillation",
@@ -282,8 +282,10 @@ CHECKS.add(
         readings={"region": "everywhere"},
         seconds=0.02,
         points=lambda budget: _room_for_more(_constants(budget)),
-        is_satisfied=_settled,
-        planted=[Planted("slope 1 with less momentum", is_satisfied=partial(_settled, slope=Fraction(1)))],
+        is_satisfied=_constant_loss_stability,
+        planted=[
+            Planted("slope 1 with less momentum", is_satisfied=partial(_constant_loss_stability, slope=Fraction(1)))
+        ],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss, and runs lose the same whatever the schedule is",
         region="constant losses, the only ones with the assumptions",
