@@ -86,9 +86,9 @@ class DerivationCheck(Check):
         slack = list[str]()
         missed = ""
         if certificate.data is not None and proven:
-            moved = spread(derivation, context.budget.perturbed)
-            controls, slack = judge_moved(moved, partial(_refusal, statement), context.seed, first=1)
-            controls = [printed_moved(statement, certificate.data, derivation.start), *controls]
+            perturbations = spread(derivation, context.budget.perturbed)
+            controls, slack = judge_perturbations(perturbations, partial(_refusal, statement), context.seed, first=1)
+            controls = [changed_printed_side(statement, certificate.data, derivation.start), *controls]
             missed = missed_controls(controls)
             proven = not missed
         meaning = statement.definition(statement.quantity) if statement.quantity else None
@@ -135,8 +135,8 @@ def _refusal(statement: Statement, derivation: Derivation) -> str:
     return certify(statement, derivation).reason
 
 
-def judge_moved(
-    moved: Iterable[Perturbation],
+def judge_perturbations(
+    perturbations: Iterable[Perturbation],
     refusal: Callable[[Derivation], str],
     seed: int,
     *,
@@ -149,7 +149,7 @@ def judge_moved(
     """
     controls: list[ControlResult] = []
     slack: list[str] = []
-    for perturbation in moved:
+    for perturbation in perturbations:
         refused, why = perturbation.judged(refusal, seed)
         if refused:
             name = f"constant moved {first + len(controls)}"
@@ -173,8 +173,8 @@ def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Stateme
                 rhs = parse(f"({to_text(statement.rhs)})*{letter}**({power})")
                 yield f"printed*{letter}**({power})", replace(statement, rhs=rhs)
     else:
-        for moved in (1 / factor, factor):
-            yield f"printed*{moved}", moved_side(statement, "*", moved)
+        for multiple in (1 / factor, factor):
+            yield f"printed*{multiple}", moved_side(statement, "*", multiple)
 
 
 def _failing(checked: DerivationResult) -> str:
@@ -203,15 +203,15 @@ def _message(checked: DerivationResult, relation: RelationToDerived, certificate
     return f"the derivation is complete; the printed side {_RELATIONS[relation]}"
 
 
-def printed_moved(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
+def changed_printed_side(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
     """Move the printed side until the facts of a certificate do not prove it, and return the change that was needed.
 
     ``start``: the expression of a quantity that no record defines.
     """
     from dpverify.symbolic.automatic.proofs import also_proves
 
-    for number, (fault, moved) in enumerate(_faults(statement)):
-        if not also_proves(certificate, moved, start):
+    for number, (fault, changed) in enumerate(_faults(statement)):
+        if not also_proves(certificate, changed, start):
             return ControlResult(name="printed moved", fault=fault, at_declared_size=number < 2, refuted=True)
     return ControlResult(name="printed moved", fault="every fault", at_declared_size=True, refuted=False)
 

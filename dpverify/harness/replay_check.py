@@ -114,37 +114,37 @@ def _compare(measured: Iterable[OutputDistance]) -> tuple[float, float, str]:
     """Return the smallest and largest measured/exact, and a description of the first output that deviates."""
     low = 1.0
     high = 1.0
-    off = ""
-    for moved in measured:
-        exact = float(moved.law())
-        ratio = moved.ratio(exact)
+    disagreement = ""
+    for distance in measured:
+        exact = float(distance.law())
+        ratio = distance.ratio(exact)
         low = min(low, ratio)
         high = max(high, ratio)
-        if abs(ratio - 1.0) > TOLERANCE and not off:
-            off = f"{moved.where}: measured {moved.measured!r}, exact {exact!r}"
-    return low, high, off
+        if abs(ratio - 1.0) > TOLERANCE and not disagreement:
+            disagreement = f"{distance.where}: measured {distance.measured!r}, exact {exact!r}"
+    return low, high, disagreement
 
 
 def _control(control: ReplayControl, statement: Statement) -> ControlResult:
-    *_, off = _compare(control.replays(statement))
+    *_, disagreement = _compare(control.replays(statement))
     return ControlResult(
         name=control.name,
         fault=control.text,
         at_declared_size=control.at_declared_size,
-        refuted=bool(off),
-        statistic=off,
+        refuted=bool(disagreement),
+        statistic=disagreement,
     )
 
 
 def _beyond(statement: Statement, measured: Iterable[OutputDistance]) -> Iterator[Probe]:
     """Yield the measured outputs at which the statement fails, in the order of the runs."""
-    for moved in measured:
-        if requires_hold(statement, moved.point) is not True:
+    for distance in measured:
+        if requires_hold(statement, distance.point) is not True:
             continue
-        probe = Prober(statement, _side(moved)).probe(moved.point)
+        probe = Prober(statement, _side(distance)).probe(distance.point)
         if probe is not None and probe.holds is False:
-            yield replace(probe, note=f"measured on the kernels: {moved.measured:.12g}")
+            yield replace(probe, note=f"measured on the kernels: {distance.measured:.12g}")
 
 
-def _side(moved: OutputDistance) -> LeftSide:
-    return lambda point, statement: moved.law()
+def _side(distance: OutputDistance) -> LeftSide:
+    return lambda point, statement: distance.law()

@@ -80,10 +80,10 @@ class NetworkPanel(Panel):
         return parameters_of(self.make_seeded(seed), self.oracle.names)
 
     def loss(self, w: Vector) -> float:
-        return self.oracle.judged(w, self.train)[1]
+        return self.oracle.accuracy_and_loss(w, self.train)[1]
 
     def look(self, w: Vector) -> tuple[float, ...]:
-        return tuple(1.0 - self.oracle.judged(w, images)[0] for images in self.looked)
+        return tuple(1.0 - self.oracle.accuracy_and_loss(w, images)[0] for images in self.looked)
 
     def measures(
         self, trial: TunedTrial, run: LongRun, seed: int, path: list[tuple[Any, ...]], seconds: float

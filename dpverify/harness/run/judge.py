@@ -40,17 +40,17 @@ def disagreements(checks: Sequence[CheckResult], form: Form) -> Iterator[Disagre
     for check in checks:
         if check.kernel_disagrees:
             examples = (_example(example) for example in check.counterexamples[:1])
-            what = "; ".join(filter(None, [check.statistic, check.message, *examples]))
+            details = "; ".join(filter(None, [check.statistic, check.message, *examples]))
             yield Disagreement(
-                form=form, checks=[check.name], what=what, where=check.region, n=check.n, alpha=check.alpha
+                form=form, checks=[check.name], what=details, where=check.region, n=check.n, alpha=check.alpha
             )
     proved = [check for check in checks if check.status in SHOWN]
     refuted = [check for check in checks if check.status == "refuted"]
     if proved and refuted:
-        against = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
+        refutations = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
         for_it = ", ".join(f"{check.name} ({check.status})" for check in proved)
         names = [check.name for check in (*proved, *refuted)]
-        yield Disagreement(form=form, checks=names, what=f"{for_it} shows it, and {against}")
+        yield Disagreement(form=form, checks=names, what=f"{for_it} shows it, and {refutations}")
 
 
 def _refutation(check: CheckResult) -> str:
@@ -135,7 +135,7 @@ def judge(
     regime = _regime_result(claim, reading, verdict, held)
     pinned = claim.pinned(reading)
     judgements = [judgement for judgement in (amendment, regime) if judgement is not None]
-    against = contradicts(pinned, status) or any(
+    is_contradicted = contradicts(pinned, status) or any(
         contradicts(judgement.pinned, judgement.status) for judgement in judgements
     )
     slacks = [check.slack for check in printed if check.slack is not None]
@@ -158,7 +158,7 @@ def judge(
         and (status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)),
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
-        contradicts=against,
+        contradicts=is_contradicted,
         sources_disagree=bool(differing),
         disagreements=differing,
         record_hash=claim.record_hash,
@@ -324,13 +324,13 @@ def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) 
 
 def _premise_path(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return the shortest path along premises between two statements, including both, or an empty one."""
-    ways: deque[tuple[str, ...]] = deque([(start,)])
+    paths: deque[tuple[str, ...]] = deque([(start,)])
     visited = {start}
-    while ways:
-        way = ways.popleft()
-        if way[-1] == goal:
-            return way
-        ahead = [name for name in graph.get(way[-1], ()) if name not in visited]
+    while paths:
+        path = paths.popleft()
+        if path[-1] == goal:
+            return path
+        ahead = [name for name in graph.get(path[-1], ()) if name not in visited]
         visited.update(ahead)
-        ways.extend((*way, name) for name in ahead)
+        paths.extend((*path, name) for name in ahead)
     return ()

@@ -210,8 +210,8 @@ def _best_tail(
     place = {symbol: i for i, symbol in enumerate(symbols)}
 
     def order_cost(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
-        at = {symbol: i for i, symbol in enumerate((*head, *tail))}
-        missed = sum(not max((at[symbol], solved) for symbol, solved in way)[1] for way in ways)
+        position = {symbol: i for i, symbol in enumerate((*head, *tail))}
+        missed = sum(not max((position[symbol], solved) for symbol, solved in way)[1] for way in ways)
         integers_before = late = 0
         for symbol in reversed(tail):
             if symbol in integers:

@@ -73,12 +73,12 @@ def with_simpler_symbol(sampler: Sampler, point: Values, symbol: str) -> Iterato
     for simpler in (*members, *smaller):
         yield {**point, symbol: simpler}
     for simpler in smaller:
-        for partner, along in point.items():
+        for partner, partner_value in point.items():
             if partner != symbol:
-                yield {**point, symbol: simpler, partner: along + simpler - value}
+                yield {**point, symbol: simpler, partner: partner_value + simpler - value}
                 if simpler and value:
-                    yield {**point, symbol: simpler, partner: along * value / simpler}
-                    yield {**point, symbol: simpler, partner: along * simpler / value}
+                    yield {**point, symbol: simpler, partner: partner_value * value / simpler}
+                    yield {**point, symbol: simpler, partner: partner_value * simpler / value}
     for simpler in dict.fromkeys((*members[:SIMPLER_OF_TWO], *smaller)):
         if simpler != value and (fitted := _fitted(sampler, point, symbol, simpler)) is not None:
             yield fitted
@@ -200,9 +200,9 @@ def search(
         return None if probe is None else probe.ratio
 
     def sample_score(point: Values) -> float | None:
-        before = len(findings.probes)
+        probe_count = len(findings.probes)
         ratio = score(point)
-        findings.sampled.extend(findings.probes[before:])
+        findings.sampled.extend(findings.probes[probe_count:])
         return ratio
 
     def is_done() -> bool:

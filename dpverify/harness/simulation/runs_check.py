@@ -166,10 +166,12 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             if s.fault is not NO_FAULT
         ]
         sharpest = max(own_streams, key=lambda stream: judgements[stream.name].ratio)
-        at = judgements[sharpest.name]
-        largest = f"largest ratio of lower confidence limit to bound: {at.ratio:.3g}, on {sharpest.case.words}"
+        judgement = judgements[sharpest.name]
+        largest = f"largest ratio of lower confidence limit to bound: {judgement.ratio:.3g}, on {sharpest.case.words}"
         level = f"at alpha = {ALPHA:g} for all problems together"
-        examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
+        examples = (
+            [self._counterexample(sharpest.case, judgement.limit, judgement.bound, level)] if judgement.refutes else []
+        )
         missed = missed_controls(controls)
         statistic = "; ".join(
             f"{s.case.words}: {judgements[s.name].words}{_counted(left[s.name])}"
@@ -177,14 +179,14 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             for s in own_streams
         )
         return self.result(
-            status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
+            status="refuted" if judgement.refutes else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [largest, missed])),
             n=sum(stream.n for stream in own_streams),
             detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own_streams),
             statistic=statistic,
             counterexamples=examples,
             controls=controls,
-            true_neighbours=[self._at_bound(context, sharpest, total[sharpest.name])] if at.refutes else [],
+            true_neighbours=[self._at_bound(context, sharpest, total[sharpest.name])] if judgement.refutes else [],
         )
 
     def result(self, **fields: Any) -> CheckResult:

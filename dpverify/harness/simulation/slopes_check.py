@@ -16,12 +16,12 @@ from dpverify.ledger.results import CheckResult, ControlResult, Method
 LEVEL = 0.99  # confidence level of every interval
 
 
-def slopes(logs: Vector, along: Vector) -> Vector:
+def slopes(logs: Vector, log_sizes: Vector) -> Vector:
     """Return the slope of a line fitted to each row.
 
     Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...).
     """
-    x = along - along.mean()
+    x = log_sizes - log_sizes.mean()
     slope: Vector = (logs * x).sum(axis=-1) / (x * x).sum()
     return slope
 
@@ -173,9 +173,9 @@ class SlopesCheck(Check, Generic[SizeT]):
         return np.log([float(getattr(size, quantity)) for size in sizes])
 
     def _fit(self, rows: Vector, name: str, sizes: Sequence[SizeT]) -> FittedExponent:
-        along = self._log_sizes(name, sizes)
-        bound = slopes(np.log([self.runs.bound(size) for size in sizes]), along)
-        unit = slopes(np.log([self.runs.unit(size) for size in sizes]), along)
+        log_sizes = self._log_sizes(name, sizes)
+        bound = slopes(np.log([self.runs.bound(size) for size in sizes]), log_sizes)
+        unit = slopes(np.log([self.runs.unit(size) for size in sizes]), log_sizes)
         return FittedExponent(*interval(rows), float(bound), float(unit))
 
     def _passes(self, high: float, bound: float) -> bool:
@@ -184,12 +184,12 @@ class SlopesCheck(Check, Generic[SizeT]):
 
     def _planted(self, name: str, rows: Vector, bound: float) -> ControlResult:
         """Move the exponents to the tested value, where they must not pass."""
-        moved = rows - rows.mean() + bound + self.room
+        shifted = rows - rows.mean() + bound + self.room
         return ControlResult(
             name=f"a slow decay in {name}",
             fault=f"the measured exponents in {name}, moved to a mean of {bound + self.room:.3f}",
             at_declared_size=True,
-            refuted=not self._passes(interval(moved)[2], bound),
+            refuted=not self._passes(interval(shifted)[2], bound),
         )
 
     def _columns(

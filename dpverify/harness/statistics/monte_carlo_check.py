@@ -133,8 +133,8 @@ class MonteCarloCheck(Check):
         """Judge the check's own sample, moved to the bound."""
         if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
             return []
-        words, moved = neighbour
-        judgement = self.judge.decide(context, moved, alpha)
+        words, shifted = neighbour
+        judgement = self.judge.decide(context, shifted, alpha)
         return [
             neighbour_result(
                 "moved to the bound", words, refuted=judgement.outcome != "agrees", statistic=judgement.statistic

@@ -50,10 +50,10 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
     """
     spread = 12.0 * sigma
     x = np.linspace(-spread, spread + 1.0, 20_001)
-    alone = special.ndtr(x / sigma)
-    moved = special.ndtr((x - 1.0) / sigma)
-    mixed = (1.0 - q) * alone + q * moved
-    law = np.diff(alone if swapped else mixed)
+    below = special.ndtr(x / sigma)
+    below_shifted = special.ndtr((x - 1.0) / sigma)
+    mixed = (1.0 - q) * below + q * below_shifted
+    law = np.diff(below if swapped else mixed)
     at = np.logaddexp(np.log1p(-q) if q < 1.0 else -np.inf, np.log(q) + (2.0 * x - 1.0) / (2.0 * sigma**2))
     least = -at[1:] if swapped else at[:-1]  # the loss is monotone: its least value in each piece
     width = 1.5 * float(np.ptp(least)) if T == 1 else _width(least, law, T)

@@ -59,16 +59,16 @@ def _clipped_sum_change(factor: float) -> LeftSide:
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, y, w), clip, everything = _data(point), float(point["C"]), np.arange(BATCH)
-        before = _summed(x, y, w, everything, clip * factor)
-        moved = []
+        original_sum = _summed(x, y, w, everything, clip * factor)
+        changes = []
         for i in range(0, BATCH, 4):
             replaced_x = x.copy()
             replaced_y = y.copy()
             replaced_x[i], replaced_y[i] = -x[i], y[i]
             for turned in (w, -w):
                 replaced_x[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
-                moved.append(_square(before - _summed(replaced_x, replaced_y, w, everything, clip * factor)))
-        return max(moved) / (2 * Fraction(clip)) ** 2
+                changes.append(_square(original_sum - _summed(replaced_x, replaced_y, w, everything, clip * factor)))
+        return max(changes) / (2 * Fraction(clip)) ** 2
 
     return lhs
 

@@ -1,7 +1,7 @@
 """Errors of Algorithm 1's momentum without noise: on a loss with a memory, and at the end of many short runs.
 
-Lemma 11 fails on the loss ``LossWithMemory`` under one permutation, long after the start, because the iterate stores the
-order of the examples.
+Lemma 11 fails on the loss ``LossWithMemory`` under one permutation, long after the start, because the iterate stores
+the order of the examples.
 
 The iterate has a coordinate w_k for each example k, a common coordinate u, and a clock v. With z = w_k - (mean of w_1
 .. w_N), example k has the loss

@@ -214,9 +214,9 @@ def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = 
     mean = (big + 2 * SMALL) / 3
     if sign_terms.drift <= 0 or mean <= 0:
         return arb(0)
-    way = (arb(3) * steps).sqrt()
-    turned = 4 * steps * variance / to_ball(to_value(sign_terms.margin)) ** 2 / way
-    height = way / 2 - 4 * EXAMPLES * EPOCHS
+    path_length = (arb(3) * steps).sqrt()
+    turned = 4 * steps * variance / to_ball(to_value(sign_terms.margin)) ** 2 / path_length
+    height = path_length / 2 - 4 * EXAMPLES * EPOCHS
     lost = arb(0)
     if ordering == "fresh":
         lost = EPOCHS * (-to_ball(to_value(sign_terms.drift)) * height / EPOCHS / (arb(9) / 2)).exp()

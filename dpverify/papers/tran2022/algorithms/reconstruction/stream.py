@@ -309,7 +309,7 @@ def reconstruct(
         steps * (d * (out is None) + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d
     )
     if out is not None:
-        check.room(steps, d, apart=nodes, out=out)
+        check.output_array(steps, d, inputs=nodes, out=out)
     return reconstruct_with(nodes, steps, d, N, new_constants(N, alpha, gamma), out)
 
 

@@ -133,8 +133,8 @@ class SrRun(SteppedRun):
         """The example of each step 1..T, shape (T,): the given schedule, or the one drawn from the seed."""
         order = self._order
         p = self.parameters
-        if len(order.given):
-            return order.given.copy()
+        if len(order.fixed_schedule):
+            return order.fixed_schedule.copy()
         return draw_schedule(len(order.permutation), p.steps, p.ordering, self._seed)
 
     @property

@@ -48,7 +48,7 @@ def _box_variance(point: Point, statement: Statement) -> Fraction:
 
 def _ratios(_: Budget) -> Iterable[dict[str, Any]]:
     values = (Fraction(1, 100), Fraction(1), Fraction(17, 3))
-    return ({"query_sensitivity": moved, "rho": rho} for moved in values for rho in values)
+    return ({"query_sensitivity": distance, "rho": rho} for distance in values for rho in values)
 
 
 def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
@@ -69,9 +69,9 @@ def _full_batch(constant: int) -> Rule:
     """
 
     def is_satisfied(point: Point, statement: Statement) -> Outcome:
-        moved = 2 * point["L"] * point["eta"] / point["N"]
+        distance = 2 * point["L"] * point["eta"] / point["N"]
         allowed = constant * point["L"] * point["eta"] / point["N"]
-        return Outcome(moved <= allowed, moved, allowed)
+        return Outcome(distance <= allowed, distance, allowed)
 
     return is_satisfied
 
@@ -92,11 +92,11 @@ def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
     t = int(point["t"])
     alpha = point["alpha"]
     if statement.reading["ordering"] == "once":
-        moved = attained_once(t, n, alpha, point["G"])
+        distance = attained_once(t, n, alpha, point["G"])
     else:
-        moved = attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
+        distance = attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
     allowed = CONSTANT * alpha * point["eta"] * n * point["L"]
-    return Outcome(moved <= allowed, moved, allowed)
+    return Outcome(distance <= allowed, distance, allowed)
 
 
 def _corrected_once(point: Point, *, first: int) -> Outcome:
@@ -105,9 +105,9 @@ def _corrected_once(point: Point, *, first: int) -> Outcome:
     t = int(point["t"])
     alpha = point["alpha"]
     drift = 2 * point["L"] * point["eta"] * n
-    moved = largest_once(t, n, alpha, point["G"], drift)
+    distance = largest_once(t, n, alpha, point["G"], drift)
     allowed = alpha * (drift / (1 - (1 - alpha) ** n) + first * 2 * point["G"] * (1 - alpha) ** (t - n))
-    return Outcome(moved <= allowed, moved, allowed)
+    return Outcome(distance <= allowed, distance, allowed)
 
 
 def _corrected_fresh(point: Point, *, late: int) -> Outcome:
@@ -115,9 +115,9 @@ def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]
-    moved = attained_fresh(t, n, alpha, point["G"])
+    distance = attained_fresh(t, n, alpha, point["G"])
     lower_bound = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
-    return Outcome(moved >= lower_bound, moved, lower_bound)
+    return Outcome(distance >= lower_bound, distance, lower_bound)
 
 
 def _corrected(point: Point, statement: Statement, *, first: int = 1, late: int = 0) -> Outcome:

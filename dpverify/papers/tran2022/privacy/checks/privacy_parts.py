@@ -116,8 +116,8 @@ def _node_noise(of_box: Fraction) -> Rule:
             return Outcome(box == 16 * alpha**2, box, 16 * alpha**2)
         start = int(point["start"])
         end = int(point["end"])
-        moved = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
-        squared = to_exact(to_value(moved) * to_value(moved))
+        sensitivity = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
+        squared = to_exact(to_value(sensitivity) * to_value(sensitivity))
         note = "variance of Algorithm 1 over G^2 sigma^2 V, and that of Algorithm 5 with the node's own sensitivity"
         return Outcome(bool(squared == box), box, squared, "" if squared == box else note)
 
@@ -149,8 +149,8 @@ def _same_law(decay_off: int) -> Rule:
                         end - i
                     )
                 if statement.variant == "printed":
-                    moved = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
-                    squared = to_exact(to_value(moved) * to_value(moved))
+                    sensitivity = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
+                    squared = to_exact(to_value(sensitivity) * to_value(sensitivity))
                     if squared != 16 * alpha**2:
                         note = f"noise of the node [{start}, {end}] in m^_{t}: variances over G^2 sigma^2 V"
                         return Outcome(False, 16 * alpha**2, squared, note)

@@ -117,17 +117,17 @@ def _counts_gradients(point: Point, statement: Statement, *, fewer: int = 0) -> 
     """Compare the number of gradients that Algorithm 2 evaluates with the count, which is at most 3T."""
     n = int(point["N"])
     steps = int(point["T"])
-    asked = 0
+    evaluated = 0
 
     def gradient(w: Vector, example: int) -> Vector:
-        nonlocal asked
-        asked += 1
+        nonlocal evaluated
+        evaluated += 1
         return np.cos(w + example)
 
     parameters = SrParameters(steps=steps, alpha=0.5, gamma=0.5, eta=0.1, sigma=0.0, lipschitz=2.0)
     SrNsgdCallable(gradient, n, np.zeros(2), parameters).advance()
     expected = counts.gradients_one_pass(steps, n)
-    return Outcome(asked == expected - fewer and expected <= 3 * steps, Fraction(asked), Fraction(expected))
+    return Outcome(evaluated == expected - fewer and expected <= 3 * steps, Fraction(evaluated), Fraction(expected))
 
 
 def _asked_sizes(budget: Budget) -> Iterable[dict[str, Any]]:

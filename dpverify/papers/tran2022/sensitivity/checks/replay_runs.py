@@ -200,10 +200,10 @@ def replayed(
         ordering = ordering_of(statement)
         units = {"G": LIPSCHITZ} if family in {"f", "g"} else {"L": SMOOTHNESS}
         for case in runs:
-            about = {"N": Fraction(case.N), "alpha": case.alpha, **units} | ({"eta": case.eta} if "L" in units else {})
+            values = {"N": Fraction(case.N), "alpha": case.alpha, **units} | ({"eta": case.eta} if "L" in units else {})
             for start, end, distance in measured(family, case, ordering, fault):
                 yield OutputDistance(
-                    about | {ends[0]: Fraction(start), ends[1]: Fraction(end)},
+                    values | {ends[0]: Fraction(start), ends[1]: Fraction(end)},
                     distance,
                     partial(law, family, start, end, case, ordering),
                     f"node [{start}, {end}] of N={case.N}, T={case.T}",

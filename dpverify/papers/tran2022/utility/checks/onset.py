@@ -71,17 +71,19 @@ def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, St
         cell_onsets = onsets(theorem, cell)
         n = size(cell_onsets.corrected)
         for scale in (1, SCALE):
-            ours = scale * corrected_bound(theorem, n, cell)
-            theirs = _recorded_bound(statement, theorem, n, cell, scale)
-            if abs(ours - theirs) > 1e-9 * theirs:
+            corrected = scale * corrected_bound(theorem, n, cell)
+            recorded = _recorded_bound(statement, theorem, n, cell, scale)
+            if abs(corrected - recorded) > 1e-9 * recorded:
                 return Outcome(
-                    False, Fraction(ours), Fraction(theirs), f"the record says something else at G = {scale}"
+                    False, Fraction(corrected), Fraction(recorded), f"the record says something else at G = {scale}"
                 )
         for k, bound in zip(cell_onsets, (printed_bound, corrected_bound, needed, least_bound), strict=True):
-            at = bound(theorem, size(k), cell)
-            before = bound(theorem, size(k - 1), cell)
-            if not at < 1.0 <= before:
-                return Outcome(False, Fraction(at), Fraction(1), f"N = {size(k)} is not where the bound falls below G")
+            value = bound(theorem, size(k), cell)
+            previous_value = bound(theorem, size(k - 1), cell)
+            if not value < 1.0 <= previous_value:
+                return Outcome(
+                    False, Fraction(value), Fraction(1), f"N = {size(k)} is not where the bound falls below G"
+                )
         ordered = cell_onsets.least <= cell_onsets.needed <= cell_onsets.corrected
         return Outcome(
             ordered, Fraction(size(cell_onsets.needed)), Fraction(size(cell_onsets.corrected)), "onsets out of order"

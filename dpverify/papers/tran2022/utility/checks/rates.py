@@ -53,17 +53,17 @@ class ExponentsCheck(RuleCheck):
 
 def _outgrown(point: Point, statement: Statement, faster: Fraction = Fraction(0)) -> Outcome:
     """Compare the exponents of both sides along a direction, without logarithms and other factors that O~ hides."""
-    along = (point["log_N"], point["log_d"], point["log_epsilon"])
-    left = rates.exponent(rates.left_terms(statement), along)
-    right = max(rates.dot((n - faster, d, epsilon), along) for n, d, epsilon in rates.right_terms(statement))
+    direction = (point["log_N"], point["log_d"], point["log_epsilon"])
+    left = rates.exponent(rates.left_terms(statement), direction)
+    right = max(rates.dot((n - faster, d, epsilon), direction) for n, d, epsilon in rates.right_terms(statement))
     note = "exponents of the bound and of the rate along (N, d, epsilon) = n^(log_N, log_d, log_epsilon)"
     return Outcome(left <= right, left, right, note=note)
 
 
 def _grows(point: Point, steps: orders.Order) -> bool:
     """Test whether neither T nor N shrinks along a direction. Then epsilon is at most what the theorems allow."""
-    along = (point["log_N"], point["log_d"], point["log_epsilon"])
-    return steps.along(along) >= 0 and point["log_N"] >= 0
+    direction = (point["log_N"], point["log_d"], point["log_epsilon"])
+    return steps.along(direction) >= 0 and point["log_N"] >= 0
 
 
 def _as_theorem_6(point: Point) -> bool:

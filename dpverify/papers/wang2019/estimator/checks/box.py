@@ -78,12 +78,12 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
         batch = np.arange(n) if size == n else batches.choice(n, size, replace=False, shuffle=False)
         if fault == "a batch is drawn with replacement":
             batch = np.resize(batch[: max(1, len(batch) - 1)], len(batch))
-        now = gradients(w, batch).mean(axis=0)
-        before = gradients(old, batch).mean(axis=0)
+        new_gradient = gradients(w, batch).mean(axis=0)
+        old_gradient = gradients(old, batch).mean(axis=0)
         if fault == "the old gradient is left out":
-            before = np.zeros(d)
+            old_gradient = np.zeros(d)
         noise = (p.std if t or fault == "the first noise has the later deviation" else p.std_0) * tape[t]
-        v = (now + (1.0 - gamma) * (carried - before) if t else now) + noise
+        v = (new_gradient + (1.0 - gamma) * (carried - old_gradient) if t else new_gradient) + noise
         carried = v - noise if fault == "the noise is not carried on" else v
         cut = 1.0 if fault == "the step is cut at 1/L" else 0.5
         old = w

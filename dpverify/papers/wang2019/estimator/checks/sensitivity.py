@@ -49,22 +49,22 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
             old = run.iterates[t - 1]
             new = run.iterates[t]
             length = float(np.abs(run.v[0]))
-            way = np.sign(new[0] - old[0])
-            moved = []
+            direction = np.sign(new[0] - old[0])
+            estimates = []
             for sign in (1.0, -1.0):  # the example has gradient G along the step or against it, attained exactly there
-                centres[0] = new - way * lipschitz
+                centres[0] = new - direction * lipschitz
                 signs[0] = sign
                 out = np.empty(1)
                 batch = np.arange(b)
                 weight = 1.0 - gamma if fault == "gamma for 1 - gamma" else gamma
                 oracle.change(new, new if fault == "no change" else old, batch, weight, out)
-                moved.append(worse * out[0])
+                estimates.append(worse * out[0])
             point = {"gamma": gamma, "zeta": zeta, "G": lipschitz, "length": length, "b": b}
             values = {name: Fraction(value) for name, value in point.items()}
             law = partial(
                 estimator_sensitivity, values["gamma"], values["zeta"], values["G"], values["length"], values["b"]
             )
-            yield OutputDistance(values, abs(moved[0] - moved[1]), law, f"step {t}, {point}")
+            yield OutputDistance(values, abs(estimates[0] - estimates[1]), law, f"step {t}, {point}")
             centres[0] = -1.0
             signs[0] = 1.0
 

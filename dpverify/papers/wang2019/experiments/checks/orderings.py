@@ -20,13 +20,15 @@ def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, exempt
     del statement
     (table,) = (table for table in TABLES.values() if table.examples == point["n"])
     epsilon = float(point["epsilon"])
-    mine, _ = table.rows[epsilon, "dp-srm"].gradient_norm
+    srm_norm, _ = table.rows[epsilon, "dp-srm"].gradient_norm
     for baseline in BASELINES:
-        theirs, _ = table.rows[epsilon, baseline].gradient_norm
-        left = Fraction(str(factor * mine))
-        right = Fraction(str(theirs))
+        baseline_norm, _ = table.rows[epsilon, baseline].gradient_norm
+        left = Fraction(str(factor * srm_norm))
+        right = Fraction(str(baseline_norm))
         if left >= right and not (table.data == "a9a" and baseline in exempt):
-            return Outcome(False, left, right, f"on {table.data} DP-SRM has {mine}, {baseline.upper()} {theirs}")
+            return Outcome(
+                False, left, right, f"on {table.data} DP-SRM has {srm_norm}, {baseline.upper()} {baseline_norm}"
+            )
     return Outcome(True)
 
 
@@ -95,9 +97,9 @@ def _comparable(point: Point, statement: Statement, *, tolerance: float = 2.0, e
     """Test whether the printed test errors with CNN6 differ by less than ``within``, except at epsilon ``but``."""
     del statement
     epsilon = float(point["epsilon"])
-    mine, sgd_error = NETWORKS["cnn6"].errors[epsilon]
-    words = f"at epsilon = {epsilon:g} DP-SRM has {mine}% and DP-SGD {sgd_error}%"
-    return Outcome(epsilon == exempt or abs(mine - sgd_error) < tolerance, note=words)
+    srm_error, sgd_error = NETWORKS["cnn6"].errors[epsilon]
+    words = f"at epsilon = {epsilon:g} DP-SRM has {srm_error}% and DP-SGD {sgd_error}%"
+    return Outcome(epsilon == exempt or abs(srm_error - sgd_error) < tolerance, note=words)
 
 
 def _comparable_except_at_4(point: Point, statement: Statement) -> Outcome:

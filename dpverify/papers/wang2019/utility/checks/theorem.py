@@ -78,9 +78,9 @@ def _noise_dominates(point: Point, statement: Statement, *, times: Fraction = Fr
     if not start < ball(point["G"]):
         raise ValueError(f"the start must lie where the loss is a parabola, got {dict(point)}.")
     least = values["variance"].min(values["variance_0"]).sqrt()
-    moved = ball(point["T"]) * values["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
+    distance = ball(point["T"]) * values["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
     limit = MILLION * ball(times) * ball(evaluate_statement(statement, point)[1])
-    return Outcome(not start - moved > limit, start - moved, limit, "right side: a million times what is printed")
+    return Outcome(not start - distance > limit, start - distance, limit, "right side: a million times what is printed")
 
 
 def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:

@@ -49,8 +49,10 @@ def _same(point: Point, statement: Statement, *, late: int = 0, carried: bool = 
     K, T_0, t_0 = (int(point[name]) for name in ("K", "T_0", "t_0"))
     moves = _moves(stagewise(K, T_0, t_0, 1.0), point["rho"])
     expected = _expected(K, T_0, t_0 + late, point["rho"], carried, halved)
-    far = max(abs(a - b) for a, b in zip(moves, expected, strict=True))
-    return Outcome(far < 1e-9, Fraction(far), Fraction(1, 10**9), "largest difference of a step, and rounding")
+    largest_error = max(abs(a - b) for a, b in zip(moves, expected, strict=True))
+    return Outcome(
+        largest_error < 1e-9, Fraction(largest_error), Fraction(1, 10**9), "largest difference of a step, and rounding"
+    )
 
 
 def _schedules(budget: Budget) -> Iterator[dict[str, int | str]]:
@@ -75,9 +77,12 @@ def _flat(batch: int) -> Vector:
 def _noise(point: Point, statement: Statement, *, times: float = 1.0) -> Outcome:
     """Test the mean square of the draws, which differs from 1 by more than 0.1 with a probability below 1e-20."""
     square = Fraction(float(np.mean(_flat(int(point["B"])) ** 2)))
-    away = abs(square - Fraction(times))
+    difference = abs(square - Fraction(times))
     return Outcome(
-        away <= Fraction(1, 10), away, Fraction(1, 10), "distance of the mean square to pi^2, and what chance allows it"
+        difference <= Fraction(1, 10),
+        difference,
+        Fraction(1, 10),
+        "distance of the mean square to pi^2, and what chance allows it",
     )
 
 
@@ -154,12 +159,17 @@ def _steps(point: Point, statement: Statement, *, ahead: bool = False, summed: b
     run = StagedDescent(BatchGradient(problem), 6, np.zeros(x.shape[1]), schedule, keep=True)
     run.advance()
     w = run.iterates
-    far = 0.0
+    largest_error = 0.0
     for t in range(1, 8):
-        moved = rho * (w[t] - w[t - 1])
-        gradient = problem.gradient(w[t] + moved if ahead else w[t]) * (6 if summed else 1)
-        far = max(far, float(np.abs(w[t + 1] - w[t] + eta * gradient - moved).max()))
-    return Outcome(far < 1e-12, Fraction(far), Fraction(1, 10**12), "largest difference of a coordinate, and rounding")
+        momentum_step = rho * (w[t] - w[t - 1])
+        gradient = problem.gradient(w[t] + momentum_step if ahead else w[t]) * (6 if summed else 1)
+        largest_error = max(largest_error, float(np.abs(w[t + 1] - w[t] + eta * gradient - momentum_step).max()))
+    return Outcome(
+        largest_error < 1e-12,
+        Fraction(largest_error),
+        Fraction(1, 10**12),
+        "largest difference of a coordinate, and rounding",
+    )
 
 
 def _dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:

@@ -86,9 +86,9 @@ def _grid(budget: Budget) -> Iterator[Values]:
     """Yield schedules and classes of losses; at the smoke budget with two stages only."""
     stages = (1, 2, 6) if budget.name != "smoke" else (2,)
     every = itertools.product(STEPS, MOMENTA, CONSTANTS, CLASSES, stages)
-    for (steps, on), rho, c_4, (theta, beta, a), k in every:
-        if (rho == "0") == (on == 0):
-            schedule: Values = {"K": k, "T_0": steps, "t_0": on, "rho": rho, "c_4": c_4}
+    for (steps, momentum_on), rho, c_4, (theta, beta, a), k in every:
+        if (rho == "0") == (momentum_on == 0):
+            schedule: Values = {"K": k, "T_0": steps, "t_0": momentum_on, "rho": rho, "c_4": c_4}
             yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **OTHER_VALUES}
 
 

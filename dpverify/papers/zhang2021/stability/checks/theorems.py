@@ -75,13 +75,18 @@ def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction
 
 def _eta(point: Point, extra_steps: int = 0) -> arb:
     """Return eta^0 by the identity of Theorem 3.2, with ``extra_steps`` more steps with momentum."""
-    on = point["t_0"] + extra_steps
-    return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - on + on / (2 * (1 - point["rho"]))))
+    momentum_on = point["t_0"] + extra_steps
+    return 1 / ball(
+        point["c_4"]
+        * point["theta"]
+        * point["mu"]
+        * (point["T_0"] - momentum_on + momentum_on / (2 * (1 - point["rho"])))
+    )
 
 
 def _difference(point: Point, eta: arb, output: str, extra_steps: int = 0) -> arb:
-    stages, steps, on = (int(point[name]) for name in ("K", "T_0", "t_0"))
-    return mean_difference(point["a"], stages, steps, on + extra_steps, point["rho"], eta, output)
+    stages, steps, momentum_on = (int(point[name]) for name in ("K", "T_0", "t_0"))
+    return mean_difference(point["a"], stages, steps, momentum_on + extra_steps, point["rho"], eta, output)
 
 
 def _quadratic_stability(point: Point, statement: Statement) -> Exact:
@@ -101,7 +106,7 @@ def _grid(budget: Budget) -> Iterator[Values]:
         STEPS, MOMENTA, CLASSES, ("1/20", "1", "19/10"), stages
     ):
         letters = [Fraction(x) for x in (theta, mu, a, c_4, rho, root)]
-        counted = min(T_0 - on + on / (2 * (1 - letters[4])) for on in (t_0, t_0 + 1))
+        counted = min(T_0 - momentum_on + momentum_on / (2 * (1 - letters[4])) for momentum_on in (t_0, t_0 + 1))
         if letters[2] <= 2 * letters[0] * letters[1] * letters[3] * counted * (1 - letters[5]) ** 2:
             constants: Values = {"n": 1000, "B": 1, "L": 1, "theta": theta, "mu": mu, "beta": beta, "a": a}
             yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "c_4": c_4, **constants}
