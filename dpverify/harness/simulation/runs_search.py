@@ -60,7 +60,7 @@ class Family(Protocol[MadeT_co]):
         """Return the problem at a place."""
 
 
-class Candidate(NamedTuple):
+class MeasuredPlace(NamedTuple):
     """A place, and the ratio of the mean gradient of its problem to the bound in one run."""
 
     ratio: float
@@ -156,10 +156,10 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         widest = min(drawn, key=lambda case: self.bound(statement, case) / self.top(statement, case))
         return cases[0], widest
 
-    def _try(self, statement: Statement, place: Any, rng: Generator) -> Candidate:
+    def _try(self, statement: Statement, place: Any, rng: Generator) -> MeasuredPlace:
         case = self.family.case(place.tolist())
         value = self._measured(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
-        return Candidate(value / self.bound(statement, case), tuple(place.tolist()))
+        return MeasuredPlace(value / self.bound(statement, case), tuple(place.tolist()))
 
     def _runs(self, statement: Statement, case: CaseT, fault: OptimizerFault, rng: Generator) -> list[float]:
         seeds = rng.integers(1 << 62, size=CONFIRMED).tolist()
