@@ -214,7 +214,7 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
     from dpverify.harness.run.runner import false_alarm
     from dpverify.harness.run.sources import PAPERS
     from dpverify.harness.run.store import BlockCache
-    from dpverify.harness.run.suite import Suite, by_case, judged
+    from dpverify.harness.run.suite import Suite, judged, results_by_case
 
     # as in verify, because the key of a block includes the reused results
     proofs = RecordedRun() if budget == "smoke" else None
@@ -226,7 +226,7 @@ def _run(specs: Specs, spec: ClaimSpec, store: Store, source: str | None, budget
     checks = stored_results(work, blocks)
     if not checks:
         return None
-    results = judged(specs, cases, by_case(cases, checks), hashes)
+    results = judged(specs, cases, results_by_case(cases, checks), hashes)
     info = RunInfo(
         versions=versions(),
         seed=seed,

@@ -117,7 +117,7 @@ class _Passes:
         return f"{self.group}/{self.case.name}"
 
     @property
-    def asked(self) -> str:
+    def request_key(self) -> str:
         """Key under which the store keeps the passes until the run is complete."""
         return f"bench {self.label} {dict(self.case.parameters)} {self.amount} {self.seed}"
 
@@ -183,7 +183,7 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
     finished_passes = (
         {}
         if cache is None
-        else {passes_of_case.asked: cache.found(place) for place, passes_of_case in enumerate(cases)}
+        else {passes_of_case.request_key: cache.stored_blocks(place) for place, passes_of_case in enumerate(cases)}
     )
     done = earlier = 0
     for turn in range(amount.passes):
@@ -194,16 +194,16 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
                 if passes_of_case.group == group and passes_of_case.due(turn)
             ]
             for _, passes_of_case in due_cases:
-                if turn in finished_passes.get(passes_of_case.asked, {}):
+                if turn in finished_passes.get(passes_of_case.request_key, {}):
                     passes_of_case.found.append(
-                        msgspec.json.decode(finished_passes[passes_of_case.asked][turn].part, type=Measured)
+                        msgspec.json.decode(finished_passes[passes_of_case.request_key][turn].part, type=Measured)
                     )
                     done = done + 1
                     earlier = earlier + 1
             due_cases = [
                 (place, passes_of_case)
                 for place, passes_of_case in due_cases
-                if turn not in finished_passes.get(passes_of_case.asked, {})
+                if turn not in finished_passes.get(passes_of_case.request_key, {})
             ]
             answers = measure_afresh(
                 [passes_of_case.case for _, passes_of_case in due_cases], seed=drawn, rounds=amount.rounds, turn=turn
@@ -215,7 +215,7 @@ def _measure(cases: Sequence[_Passes], amount: Amount, seed: int, progress: Prog
                     done, passes_of_case.error = done + 1, outcome.error
                     passes_of_case.found += [] if outcome.error else [outcome]
                     if cache is not None and not outcome.error:
-                        cache.keep(place, turn, BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0))
+                        cache.save(place, turn, BlockOutcome(msgspec.json.encode(outcome).decode(), 0.0))
             finally:
                 answers.close()  # ends the measuring process
     return earlier

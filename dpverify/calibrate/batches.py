@@ -14,11 +14,11 @@ from dpverify.calibrate.tables import requested_line
 from dpverify.kernels import check
 from dpverify.ledger.records import Record
 from dpverify.papers.wang2019.accounting.runs import (
+    AccountedNoise,
     BatchRun,
-    Bought,
-    bought,
+    account_noise,
+    least_noise,
     lemma_condition,
-    needed,
     printed_noise,
     printed_order,
 )
@@ -50,13 +50,13 @@ class BatchRequest(CalibrationRequest, frozen=True, kw_only=True):
         """Return the run for the accountant."""
         raise NotImplementedError(f"{type(self).__name__} must define run.")
 
-    def noises(self, run: BatchRun) -> dict[str, Bought]:
+    def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noises of the paper, by their names in ``ROWS``."""
         method = algorithm_named(self.algorithm)
         ratio = method.printed_ratio(run.examples, run.batch, run.steps, self.epsilon, self.delta)
-        return {"tracked": bought(run, ratio * run.examples / run.batch, self.delta)}
+        return {"tracked": account_noise(run, ratio * run.examples / run.batch, self.delta)}
 
-    def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
+    def warnings(self, run: BatchRun, noises: Mapping[str, AccountedNoise]) -> Iterator[str]:
         """Yield a warning for each condition of the paper that fails."""
         del run, noises
         return iter(())
@@ -108,19 +108,19 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
         """Return the run on batches."""
         return self.descent(self.batch)
 
-    def noises(self, run: BatchRun) -> dict[str, Bought]:
+    def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noise of the paper, and the noise for Poisson samples with add-remove neighbours."""
         how: dict[str, Any] = {"steps": run.steps, "rate": run.rate(run.batch), "sampling": "poisson"}
         multiplier = accounting.sigma(self.epsilon, self.delta, **how)
         bounds = accounting.epsilon(multiplier, self.delta, **how)
         # one example changes the sum by C, not by 2C
-        half = Bought(multiplier * run.examples / (2 * run.batch), bounds)
+        half = AccountedNoise(multiplier * run.examples / (2 * run.batch), bounds)
         noises = super().noises(run) | {"poisson": half}
         if self.sampling is not None:
             schedule = self.schedule(run, self.sampling)
             multiplier = schedule.sigma_for(self.epsilon, self.delta)
             bounds = replace(schedule, sigma=multiplier).epsilon(self.delta)
-            noises[self.sampling] = Bought(multiplier * run.examples / (2 * run.batch), bounds)
+            noises[self.sampling] = AccountedNoise(multiplier * run.examples / (2 * run.batch), bounds)
         elif self.largest_batch is not None:
             raise check.ArgumentError("largest_batch", self.largest_batch, "belongs to sampling=truncated-poisson")
         return noises
@@ -154,12 +154,12 @@ class StageRequest(BatchRequest, frozen=True, kw_only=True):
         check.whole(1, self.n, batch=self.batch)
         return BatchRun("descent", self.n, steps, self.batch, self.batch, lipschitz=self.lipschitz)
 
-    def noises(self, run: BatchRun) -> dict[str, Bought]:
+    def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noise of equation 4."""
         constant = float(PROVEN["batches"]) * math.sqrt(-run.steps * math.log(self.delta)) / self.epsilon / 2
-        return {"constant": bought(run, constant, self.delta)}
+        return {"constant": account_noise(run, constant, self.delta)}
 
-    def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
+    def warnings(self, run: BatchRun, noises: Mapping[str, AccountedNoise]) -> Iterator[str]:
         """Yield a warning if epsilon is outside the region in which the constant is valid."""
         del noises
         largest = min(run.rate(run.batch) ** 2 * run.steps, -math.log(self.delta))
@@ -194,14 +194,14 @@ class SrmRequest(BatchRequest, frozen=True, kw_only=True):
         numbers = self.gamma, self.zeta, self.lipschitz, self.party_count
         return BatchRun("recursive", n, steps, batch, first, *numbers)
 
-    def noises(self, run: BatchRun) -> dict[str, Bought]:
+    def noises(self, run: BatchRun) -> dict[str, AccountedNoise]:
         """Return the noise that the algorithm's box prints, and the one that the theorem prints."""
         return {
-            name: bought(run, printed_noise(run, self.epsilon, self.delta, self.beta, box=box), self.delta)
+            name: account_noise(run, printed_noise(run, self.epsilon, self.delta, self.beta, box=box), self.delta)
             for name, box in (("printed", True), ("proof", False))
         }
 
-    def warnings(self, run: BatchRun, noises: Mapping[str, Bought]) -> Iterator[str]:
+    def warnings(self, run: BatchRun, noises: Mapping[str, AccountedNoise]) -> Iterator[str]:
         """Yield a warning for each batch size at which Lemma 3.7, the basis of the printed noise, does not apply."""
         order = printed_order(self.epsilon, self.delta, self.beta)
         for name in ("printed", "proof"):
@@ -263,7 +263,7 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     epsilon = request.epsilon
     delta = request.delta
     rows = request.noises(run)
-    rows["exact"] = needed(run, epsilon, delta)
+    rows["exact"] = least_noise(run, epsilon, delta)
     return BatchCalibration(
         algorithm=request.algorithm,
         epsilon=epsilon,
@@ -280,11 +280,11 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
     )
 
 
-def _row(run: BatchRun, bought: Bought, epsilon: float) -> NoiseRow:
-    first, later = run.deviations(bought.noise)
-    ends = real(bought.epsilon.lower), real(bought.epsilon.upper)
-    certified = bought.epsilon.upper <= epsilon
-    return NoiseRow(noise=real(bought.noise), std_0=real(first), std=real(later), epsilon=ends, certified=certified)
+def _row(run: BatchRun, accounted: AccountedNoise, epsilon: float) -> NoiseRow:
+    first, later = run.deviations(accounted.noise)
+    ends = real(accounted.epsilon.lower), real(accounted.epsilon.upper)
+    certified = accounted.epsilon.upper <= epsilon
+    return NoiseRow(noise=real(accounted.noise), std_0=real(first), std=real(later), epsilon=ends, certified=certified)
 
 
 ROWS = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dpverify.kernels import check
-from dpverify.papers.wang2019.accounting.runs import BatchRun, needed
+from dpverify.papers.wang2019.accounting.runs import BatchRun, least_noise
 from dpverify.privacy import accounting
 from dpverify.privacy.batches import batch_epsilon, check_delta, check_epsilon, upper_epsilon
 from dpverify.privacy.participation import Bounds
@@ -122,7 +122,7 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
         from dpverify.papers.tran2022.accounting.noise import sigma_for
 
         return sigma_for(accounted, epsilon, delta)
-    return accounted.deviations(needed(accounted, epsilon, delta).noise)[1] * UP**2
+    return accounted.deviations(least_noise(accounted, epsilon, delta).noise)[1] * UP**2
 
 
 def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:

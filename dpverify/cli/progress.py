@@ -40,7 +40,7 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
             raise_lost_interrupt()
             if bar.disable:
                 return
-            if (result := progress.found) is not None:
+            if (result := progress.result) is not None:
                 decided[result.status] += 1
                 claim = progress.label.partition("[")[0]
                 if result.status == "refuted" and claim not in refuted_claims and len(refuted_claims) < FIRST:

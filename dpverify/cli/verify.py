@@ -155,7 +155,7 @@ def verify(
             blocks.drop([whole_run])
             whole_run = None
         else:
-            run = whole_run.recalled(blocks)
+            run = whole_run.stored_run(blocks)
     if run is None:
         with early_worker(claims if jobs is None and cluster is None else ()) as early:
             from dpverify.api import verify_run

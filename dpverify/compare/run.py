@@ -134,7 +134,7 @@ class Comparison:
         self.batch = batch
         self.names = (*METHODS, *request.also)
         same = replace(request, data=None, seeds=2)  # a run does not depend on the number of seeds
-        self.asked = f"compare {same!r} {dataset.digest}"
+        self.request_key = f"compare {same!r} {dataset.digest}"
 
     @cached_property
     def methods(self) -> list[Method]:

@@ -53,7 +53,7 @@ class Property:
             return False
 
 
-def admitted(check: Check, statement: Statement, result: CheckResult) -> CheckResult:
+def reject_inadmissible(check: Check, statement: Statement, result: CheckResult) -> CheckResult:
     """Return the result of a check, or an error if it is a refutation with inadmissible counterexamples."""
     faults = faults_of(check, statement, result) if result.status == "refuted" else []
     if not faults:
@@ -68,7 +68,7 @@ def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[s
     faults = undeclared(check, statement, points)
     for point in points:
         unmet = unmet_conditions(statement, point)
-        tested = {name: check.meets[name] for name in _asked(statement, point) if name in check.meets}
+        tested = {name: check.meets[name] for name in _undecided_requirements(statement, point) if name in check.meets}
         unmet += [f"{name} ({p.words})" for name, p in tested.items() if not p.is_met(point)]
         point_text = ", ".join(f"{name}={value}" for name, value in point.items())
         faults += [f"the counterexample {point_text} does not meet {text}" for text in unmet]
@@ -77,7 +77,7 @@ def faults_of(check: Check, statement: Statement, result: CheckResult) -> list[s
 
 def undeclared(check: Check, statement: Statement, points: Sequence[Point]) -> list[str]:
     """List the assumptions, and the conditions that arithmetic cannot test, for which a check declares no property."""
-    names = dict.fromkeys(name for point in points or [{}] for name in _asked(statement, point))
+    names = dict.fromkeys(name for point in points or [{}] for name in _undecided_requirements(statement, point))
     return [f"check {check.name} declares no property that meets {name}" for name in names if name not in check.meets]
 
 
@@ -121,7 +121,7 @@ def _decidable(statement: Statement, names: frozenset[str]) -> list[Statement]:
     return entry[1]
 
 
-def _asked(statement: Statement, point: Point) -> list[str]:
+def _undecided_requirements(statement: Statement, point: Point) -> list[str]:
     """List the names of the assumptions and the texts of the conditions that a point alone does not decide."""
     letters = _letters(statement, frozenset(point))
     open_conditions = [to_text(c) for c in statement.requires if not free_names(c) <= letters]
@@ -233,7 +233,7 @@ def _gap(data: DataSet) -> Fraction | None:
     return at_start - lowest
 
 
-def shown_by(make: Callable[[Point], Witness], words: str) -> dict[str, Property]:
+def witness_properties(make: Callable[[Point], Witness], words: str) -> dict[str, Property]:
     """Return properties of losses and neighbours that are tested on the witness at a counterexample.
 
     ``make`` builds the witness. If a counterexample has no G or L, the unit of measurement makes it 1. If it has no R,

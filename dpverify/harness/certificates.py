@@ -69,16 +69,16 @@ def certify_claims(
     checks. ``tenth``: derive only the claims whose position is this number modulo 10. The other claims keep the
     certificates that come with dpverify, unless their inputs have changed since the certificates were written.
     """
-    keys = [claim.key for claim in claims if _has_one(claim)]
+    keys = [claim.key for claim in claims if _has_proved_statement(claim)]
     stored = None if tenth is None else StoredCertificates.read()
     requests = [(key, None if place % 10 == tenth else stored) for place, key in enumerate(keys)]
     if jobs == 1:
         _suites[:] = [Suite(specs, "smoke", 0, source)]
         for request in requests:
-            yield from _of_claim(request)
+            yield from _certified_of_claim(request)
         return
     with process_pool(jobs, _load, (directory, source), wait=True) as pool:
-        for certified in pool.map(_of_claim, requests):
+        for certified in pool.map(_certified_of_claim, requests):
             yield from certified
 
 
@@ -86,19 +86,19 @@ def _load(directory: Path | None, source: str) -> None:
     _suites[:] = [Suite(load_specs(directory), "smoke", 0, source)]
 
 
-def _of_claim(request: tuple[str, StoredCertificates | None]) -> list[Certified]:
+def _certified_of_claim(request: tuple[str, StoredCertificates | None]) -> list[Certified]:
     (suite,), (key, stored) = _suites, request
-    return [certified for case in suite.cases(suite.specs.claim(key)) for certified in _of_case(case, stored)]
+    return [certified for case in suite.cases(suite.specs.claim(key)) for certified in _certified_of_case(case, stored)]
 
 
-def _has_one(claim: ClaimSpec) -> bool:
+def _has_proved_statement(claim: ClaimSpec) -> bool:
     """Return whether a statement of a claim is pinned as proved."""
     return any(
         claim.pinned(reading, variant) in PROVED for reading in claim.readings() for variant in get_args(Variant)
     )
 
 
-def _of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator[Certified]:
+def _certified_of_case(case: JudgedReading, stored: StoredCertificates | None) -> Iterator[Certified]:
     parts: dict[Variant, Sequence[Job]] = {"printed": case.printed, "amended": case.amended, "held": case.held}
     evidence = case.certificate_evidence
     for variant, jobs in parts.items():

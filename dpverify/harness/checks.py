@@ -45,7 +45,7 @@ class Context:
     recorded: CheckResult | None = None  # for other checks: the result of the recorded run
 
     @cached_property
-    def taken(self) -> tuple[str, ...]:
+    def reusable_hashes(self) -> tuple[str, ...]:
         """Hashes of the recorded results that the check may reuse.
 
         With other recorded results, its result may differ.

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpverify.harness.budget import BudgetName
 from dpverify.harness.checks import Check, Context, missed_controls
-from dpverify.harness.derivation_check import judge_moved
+from dpverify.harness.derivation_check import judge_perturbations
 from dpverify.ledger.results import CheckResult, Method
 from dpverify.ledger.statements import Statement
 from dpverify.symbolic.certify.certificates import certify_chain
@@ -42,7 +42,7 @@ class CitedDerivationCheck(Check):
         chain = self.build(context.statement)
         checked = judge_derivation(chain, certify_chain(chain), context.budget.points, context.seed)
         tried = list(perturbations(chain))[::-1][:MOST_TRIED] if checked.complete else []
-        controls, slack = judge_moved(tried, _refusal, context.seed, limit=context.budget.perturbed)
+        controls, slack = judge_perturbations(tried, _refusal, context.seed, limit=context.budget.perturbed)
         missed = missed_controls(controls)
         fine = checked.complete and not missed
         ends = f"from {checked.steps[0].expression} to {checked.steps[-1].expression}"

@@ -64,7 +64,7 @@ class DerivationCheck(Check):
         from dpverify.symbolic.certify.conclusion import relation_to_derived
         from dpverify.symbolic.certify.judge import judge_derivation, step_certificate
         from dpverify.symbolic.derive.cited import all_subderivations, cited_definitions, cited_statements
-        from dpverify.symbolic.derive.define import expand_definition
+        from dpverify.symbolic.derive.define import expand_definition, quantity_formula
         from dpverify.symbolic.derive.perturb import spaced_perturbations
 
         del block
@@ -72,9 +72,8 @@ class DerivationCheck(Check):
         derivation = self.build(statement)
         certificate, checker = _accepted(context, statement, derivation)
         relation = relation_to_derived(statement, derivation, checker)
-        checked = judge_derivation(
-            derivation, step_certificate(derivation, certificate), context.budget.points, context.seed
-        )
+        for_steps = step_certificate(derivation, certificate)
+        checked = judge_derivation(derivation, for_steps, context.budget.points, context.seed)
         failing = _failing(checked)
         errors = [f"our derivation {checked.name!r} fails: {failing}"] if failing else []
         if certificate.data is None and relation == "undecided" and not failing:
@@ -90,9 +89,9 @@ class DerivationCheck(Check):
         slack = list[str]()
         missed = ""
         if certificate.data is not None and proven:
-            moved = spaced_perturbations(derivation, context.budget.perturbed)
-            controls, slack = judge_moved(moved, partial(_refusal, statement), context.seed, first=1)
-            controls = [printed_moved(statement, certificate.data, derivation.start), *controls]
+            perturbations = spaced_perturbations(derivation, context.budget.perturbed)
+            controls, slack = judge_perturbations(perturbations, partial(_refusal, statement), context.seed, first=1)
+            controls = [changed_printed_side(statement, certificate.data, derivation.start), *controls]
             missed = missed_controls(controls)
             proven = not missed
         meaning = statement.definition(statement.quantity) if statement.quantity else None
@@ -144,8 +143,8 @@ def _refusal(statement: Statement, derivation: Derivation) -> str:
     return certify(statement, derivation).reason
 
 
-def judge_moved(
-    moved: Iterable[Perturbation],
+def judge_perturbations(
+    perturbations: Iterable[Perturbation],
     refusal: Callable[[Derivation], str],
     seed: int,
     *,
@@ -158,7 +157,7 @@ def judge_moved(
     """
     controls: list[ControlResult] = []
     slack: list[str] = []
-    for perturbation in moved:
+    for perturbation in perturbations:
         refused, why = perturbation.judge(refusal, seed)
         if refused:
             name = f"constant moved {first + len(controls)}"
@@ -182,8 +181,8 @@ def moves(statement: Statement, factor: Fraction) -> Iterator[tuple[str, Stateme
                 rhs = parse(f"({to_text(statement.rhs)})*{letter}**({power})")
                 yield f"printed*{letter}**({power})", replace(statement, rhs=rhs)
     else:
-        for moved in (1 / factor, factor):
-            yield f"printed*{moved}", moved_side(statement, "*", moved)
+        for multiple in (1 / factor, factor):
+            yield f"printed*{multiple}", moved_side(statement, "*", multiple)
 
 
 def _failing(checked: DerivationResult) -> str:
@@ -210,15 +209,15 @@ def _message(checked: DerivationResult, relation: RelationToDerived, certificate
     return f"the derivation is complete; the printed side {_RELATIONS[relation]}"
 
 
-def printed_moved(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
+def changed_printed_side(statement: Statement, certificate: dict[str, Any], start: Any = None) -> ControlResult:
     """Move the printed side until the facts of a certificate do not prove it, and return the change that was needed.
 
     ``start``: the expression of a quantity that no record defines.
     """
     from dpverify.symbolic.automatic.proofs import also_proves
 
-    for number, (fault, moved) in enumerate(_faults(statement)):
-        if not also_proves(certificate, moved, start):
+    for number, (fault, changed) in enumerate(_faults(statement)):
+        if not also_proves(certificate, changed, start):
             return ControlResult(name="printed moved", fault=fault, at_declared_size=number < 2, refuted=True)
     return ControlResult(name="printed moved", fault="every fault", at_declared_size=True, refuted=False)
 

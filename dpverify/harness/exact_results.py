@@ -148,8 +148,8 @@ def sharper_statement(statement: Statement, findings: Findings, factor: Fraction
     sign = 1 if statement.relation in {"<=", "<"} else -1
     if lhs > 0.0 and rhs > 0.0 and 0.0 < sharpest.ratio < math.inf:
         used = Fraction(sharpest.ratio)
-        moved = _short(used / factor if sign > 0 else factor / used)
-        return f"printed*{moved}", moved_side(statement, "*", moved)
+        share = _short(used / factor if sign > 0 else factor / used)
+        return f"printed*{share}", moved_side(statement, "*", share)
     rooms = [sign * (float(p.rhs.float) - float(p.lhs.float)) for p in findings.probes]
     finite = [room for room in rooms if math.isfinite(room)]
     if not finite:

@@ -169,7 +169,7 @@ class WholeRun:
         return f"the run of {', '.join(self.claims[:3])}"
 
     @property
-    def asked(self) -> str:
+    def request_key(self) -> str:
         """Key of the request. A stored run with the same key and other inputs is replaced."""
         return f"run {digest_of(self.claims)} {self.budget} {self.seed}"
 
@@ -183,13 +183,13 @@ class WholeRun:
         """Empty: a run is stored as text."""
         return ()
 
-    def recalled(self, store: Store) -> Run | None:
+    def stored_run(self, store: Store) -> Run | None:
         """Return the stored run if no input has changed, or None if there is none or it cannot be read."""
         start = time.perf_counter()
         if not self.inputs.digest:
             return None
         try:
-            blocks = store.found(self, self.inputs.digest)
+            blocks = store.stored_blocks(self, self.inputs.digest)
             run = decode(blocks[0].part.encode())
         except (StoreError, KeyError, AttributeError, ValueError):  # the run itself reports this error
             return None
@@ -198,7 +198,7 @@ class WholeRun:
             run, run=msgspec.structs.replace(run.run, commit=commit(), machine=machine(), seconds=seconds)
         )
 
-    def keep(self, store: Store, run: Run, checks: int) -> None:
+    def save(self, store: Store, run: Run, checks: int) -> None:
         """Store a run in which each check was decided.
 
         ``checks``: the number of checks with blocks. All of these blocks are in the store.
@@ -208,6 +208,6 @@ class WholeRun:
         if len(text) > MOST_BYTES or not self.inputs.are_unchanged:
             return
         try:
-            store.keep(self, self.inputs.digest, 0, BlockOutcome(text, run.run.seconds))
+            store.save(self, self.inputs.digest, 0, BlockOutcome(text, run.run.seconds))
         except StoreError as error:
             store.failure = str(error)

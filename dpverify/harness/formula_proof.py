@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from dpverify.harness.checks import Context, missed_controls
-from dpverify.harness.derivation_check import Build, DerivationCheck, has_text, printed_moved
+from dpverify.harness.derivation_check import Build, DerivationCheck, changed_printed_side, has_text
 from dpverify.ledger.formula import Call, walk
 from dpverify.ledger.results import CheckResult, DerivationResult, StepResult
 from dpverify.ledger.statements import Statement
@@ -67,7 +67,7 @@ class FormulaProof(DerivationCheck):
         outcome = prove(statement, SMOKE_EFFORT if context.budget.name == "smoke" else EFFORT)
         if outcome.certificate is None:
             return self.result(status="untested", message="; ".join([NOT_FOUND, *outcome.tried]))
-        controls = [printed_moved(statement, outcome.certificate)]
+        controls = [changed_printed_side(statement, outcome.certificate)]
         missed = missed_controls(controls)
         return self.result(
             status="inconclusive" if missed else "proved",
@@ -79,7 +79,7 @@ class FormulaProof(DerivationCheck):
         )
 
 
-def _as_result(statement: Statement, certificate: dict[str, Any], way: str) -> DerivationResult:
+def _as_result(statement: Statement, certificate: dict[str, Any], method: str) -> DerivationResult:
     """Return the proof as a chain of one step, with the facts that it uses as a note."""
     import sympy
 
@@ -87,7 +87,7 @@ def _as_result(statement: Statement, certificate: dict[str, Any], way: str) -> D
     from dpverify.symbolic.expressions.translation import sympy_sides
 
     left, right = sympy_sides(statement)
-    note = "; ".join(argument_lines(certificate, way))
+    note = "; ".join(argument_lines(certificate, method))
     relation = str(statement.relation)
     steps = [
         StepResult(expression=str(left), latex=sympy.latex(left), relation="", rule="start", status="proved"),

@@ -18,7 +18,7 @@ from dpverify.harness.search.domain import Sampler, make_sampler
 from dpverify.harness.search.explore import completions, corners
 from dpverify.harness.search.practical import TRIED, roles_of
 from dpverify.harness.search.search import Findings
-from dpverify.harness.search.search_check import Further, SearchCheck
+from dpverify.harness.search.search_check import ExtraPoints, SearchCheck
 from dpverify.harness.sides import LeftSide, Probe, Prober
 from dpverify.ledger.formula import (
     Call,
@@ -92,13 +92,13 @@ class FormulaSearch(SearchCheck):
         with Meter(WORK[context.budget.name]).running():
             return super()._search(context, sampler, prober, *arguments, **options)
 
-    def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
+    def _search_extra_points(self, context: Context, original: Statement, prober: Prober) -> ExtraPoints:
         """Probe single large values of the integers that make sums long, and ordinary sizes, in the whole domain."""
         with Meter(WORK[context.budget.name]).running():
             names = long_integers(original)
             probes = list(_at_sizes(original, names, prober)) if names else []
             violations = [probe for probe in probes if probe.holds is False]
-            ordinary = super()._further(context, original, prober)
+            ordinary = super()._search_extra_points(context, original, prober)
         controls: list[ControlResult] = []
         if not violations:
             with Meter(WORK[context.budget.name] // 2).running():
@@ -106,7 +106,7 @@ class FormulaSearch(SearchCheck):
         reached = [max((probe.point[name] for probe in probes), default=None) for name in names]
         single = [f"{name} = {value}" for name, value in zip(names, reached, strict=True) if value is not None]
         words = f"single points up to {', '.join(single)}" if single else ""
-        return Further(
+        return ExtraPoints(
             violations=[*violations, *ordinary.violations],
             controls=controls,
             window="; ".join(filter(None, [words, ordinary.window])),

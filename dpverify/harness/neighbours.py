@@ -25,7 +25,7 @@ from dpverify.symbolic.exact.numbers import Exact, ball
 
 JudgedBy = Literal["formulas", "measurement", "rule"]  # two formulas, a left side measured by code, or a rule
 
-ROOM = Fraction(1, 100)  # relative room with which the substituted side satisfies an inequality
+RELATIVE_MARGIN = Fraction(1, 100)  # relative room with which the substituted side satisfies an inequality
 MOST_POINTS = 5  # largest number of points at which a neighbour is decided
 
 
@@ -69,8 +69,8 @@ def printed_for_measured(statement: Statement, points: Iterable[Point]) -> list[
     refuted = any(probe.holds is False for probe in probes)
     words = "the printed side in the place of the left side"
     if statement.relation != "=":
-        words += f", with {float(ROOM):.0%} of room"
-    return [as_control("printed for measured", words, refuted=refuted, statistic=f"{len(probes)} points")]
+        words += f", with {float(RELATIVE_MARGIN):.0%} of room"
+    return [neighbour_result("printed for measured", words, refuted=refuted, statistic=f"{len(probes)} points")]
 
 
 def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterable[Probe]) -> list[ControlResult]:
@@ -86,18 +86,18 @@ def measured_for_printed(statement: Statement, lhs: LeftSide, violations: Iterab
         measured = float(probe.lhs.float)
         if len(decided) < MOST_POINTS and math.isfinite(measured):
             value = Fraction(measured)
-            room = ROOM * (abs(value) or 1)
+            room = RELATIVE_MARGIN * (abs(value) or 1)
             granted = replace(statement, rhs=Num(value + sign * room))
             probe_of_granted = Prober(granted, lhs).probe(probe.point)
             decided += [] if probe_of_granted is None else [probe_of_granted.holds]
     if not decided:
         return []
-    words = f"the measured side in the place of the printed one, with {float(ROOM):.0%} of room"
+    words = f"the measured side in the place of the printed one, with {float(RELATIVE_MARGIN):.0%} of room"
     statistic = f"{len(decided)} points"
-    return [as_control("measured for printed", words, refuted=False in decided, statistic=statistic)]
+    return [neighbour_result("measured for printed", words, refuted=False in decided, statistic=statistic)]
 
 
-def as_control(name: str, change: str, *, refuted: bool, statistic: str = "") -> ControlResult:
+def neighbour_result(name: str, change: str, *, refuted: bool, statistic: str = "") -> ControlResult:
     """Make the result of a true neighbour."""
     return ControlResult(name=name, fault=change, at_declared_size=False, refuted=refuted, statistic=statistic)
 
@@ -109,8 +109,8 @@ def _inside(point: Point, statement: Statement) -> Exact:
         return printed
     sign = -1 if statement.relation in {"<=", "<"} else 1
     if isinstance(printed, arb):
-        return printed + sign * ball(ROOM) * (abs(printed) + 1)
-    return printed + sign * ROOM * (abs(printed) + 1)
+        return printed + sign * ball(RELATIVE_MARGIN) * (abs(printed) + 1)
+    return printed + sign * RELATIVE_MARGIN * (abs(printed) + 1)
 
 
 def other_points(findings: Findings, decide: Callable[[Point], Probe | None]) -> list[ControlResult]:
@@ -119,14 +119,14 @@ def other_points(findings: Findings, decide: Callable[[Point], Probe | None]) ->
     if not points or not findings.violations:
         return []
     violated = findings.violations[0].point
-    nearest = sorted(points, key=lambda point: len(_apart(point, violated)))[:MOST_POINTS]
+    nearest = sorted(points, key=lambda point: len(_differing_symbols(point, violated)))[:MOST_POINTS]
     refuted = any(probe is not None and probe.holds is False for probe in map(decide, nearest))
-    changes = ", ".join(f"{name} = {nearest[0].get(name)}" for name in _apart(nearest[0], violated))
+    changes = ", ".join(f"{name} = {nearest[0].get(name)}" for name in _differing_symbols(nearest[0], violated))
     words = f"the statement at {len(points)} of {len(findings.probes)} points: a counterexample but for {changes}"
-    return [as_control("other points", words, refuted=refuted, statistic=f"{len(nearest)} points")]
+    return [neighbour_result("other points", words, refuted=refuted, statistic=f"{len(nearest)} points")]
 
 
-def _apart(point: Point, other_point: Point) -> list[str]:
+def _differing_symbols(point: Point, other_point: Point) -> list[str]:
     """List the symbols in which two points differ."""
     return sorted(name for name in point.keys() | other_point.keys() if point.get(name) != other_point.get(name))
 
@@ -135,7 +135,7 @@ def _as_neighbour(neighbour: TrueNeighbour, findings: Findings) -> ControlResult
     """Return the result of a neighbour. A neighbour that has no value at any point counts as refuted."""
     words = neighbour.rhs or ("another left side" if neighbour.lhs is not None else "another rule")
     refuted = bool(findings.violations) or not findings.probes
-    return as_control(neighbour.name, words, refuted=refuted, statistic=f"{len(findings.probes)} points")
+    return neighbour_result(neighbour.name, words, refuted=refuted, statistic=f"{len(findings.probes)} points")
 
 
 def searched_again(statement: Statement, findings: Findings, lhs: LeftSide | None) -> Findings:

@@ -134,7 +134,7 @@ class RecordedRun:
 
     def result(self, claim: ClaimSpec, statement: Statement, check: str, evidence: str) -> CheckResult | None:
         """Return the recorded result of a check of a claim's statement, if it has this evidence hash."""
-        result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=statement.reading)))
+        result = self._results_of(claim.paper).get(str(Reference(claim=claim.key, reading=statement.reading)))
         if result is None or result.evidence_hash != evidence:
             return None
         judged = {"printed": result, "amended": result.amendment, "held": result.holds}[statement.variant]
@@ -144,7 +144,7 @@ class RecordedRun:
 
     def manifest(self, claim: ClaimSpec, reading: dict[str, str]) -> RunInfo | None:
         """Return the manifest of the run that judged a claim: the recorded run or an earlier one."""
-        result = self._of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
+        result = self._results_of(claim.paper).get(str(Reference(claim=claim.key, reading=reading)))
         run = self._run(claim.paper)
         if result is None or run is None:
             return None
@@ -159,7 +159,7 @@ class RecordedRun:
         except SpecError:  # a copy of the package without its reports
             return None
 
-    def _of(self, paper: str) -> dict[str, Result]:
+    def _results_of(self, paper: str) -> dict[str, Result]:
         """Return the recorded results of a paper by claim and reading; empty if there is no readable run."""
         if paper not in self._results:
             run = self._run(paper)

@@ -27,7 +27,7 @@ TOLERANCE = 1e-11  # relative rounding allowed between the kernel and the closed
 
 
 @dataclass(frozen=True)
-class Moved:
+class OutputDistance:
     """Distance that one output moves between two neighbouring data sets."""
 
     point: dict[str, Fraction]  # symbols of the statement
@@ -40,7 +40,7 @@ class Moved:
         return self.measured / exact if exact else 1.0 + self.measured
 
 
-Replays = Callable[[Statement], Iterable[Moved]]
+Replays = Callable[[Statement], Iterable[OutputDistance]]
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class ReplayCheck(Check):
         replays = list(self.replays(statement))
         low, high, disagreement = _compare(replays)
 
-        def again(point: dict[str, Fraction]) -> Probe | None:
+        def probe_again(point: dict[str, Fraction]) -> Probe | None:
             return next(_beyond(statement, (replay for replay in replays if replay.point == point)), None)
 
-        if not disagreement and (recorded := refuted_again(context, again)) is not None:
+        if not disagreement and (recorded := refuted_again(context, probe_again)) is not None:
             return recorded
         largest, run = max((self.random(statement, context.rng(i)) for i in range(runs)), key=lambda result: result[0])
         if largest > 1.0 + TOLERANCE:
@@ -110,41 +110,41 @@ class ReplayCheck(Check):
         )
 
 
-def _compare(measured: Iterable[Moved]) -> tuple[float, float, str]:
+def _compare(measured: Iterable[OutputDistance]) -> tuple[float, float, str]:
     """Return the smallest and largest measured/exact, and a description of the first output that deviates."""
     low = 1.0
     high = 1.0
-    off = ""
-    for moved in measured:
-        exact = float(moved.law())
-        ratio = moved.ratio(exact)
+    disagreement = ""
+    for distance in measured:
+        exact = float(distance.law())
+        ratio = distance.ratio(exact)
         low = min(low, ratio)
         high = max(high, ratio)
-        if abs(ratio - 1.0) > TOLERANCE and not off:
-            off = f"{moved.where}: measured {moved.measured!r}, exact {exact!r}"
-    return low, high, off
+        if abs(ratio - 1.0) > TOLERANCE and not disagreement:
+            disagreement = f"{distance.where}: measured {distance.measured!r}, exact {exact!r}"
+    return low, high, disagreement
 
 
 def _control(control: ReplayControl, statement: Statement) -> ControlResult:
-    *_, off = _compare(control.replays(statement))
+    *_, disagreement = _compare(control.replays(statement))
     return ControlResult(
         name=control.name,
         fault=control.text,
         at_declared_size=control.at_declared_size,
-        refuted=bool(off),
-        statistic=off,
+        refuted=bool(disagreement),
+        statistic=disagreement,
     )
 
 
-def _beyond(statement: Statement, measured: Iterable[Moved]) -> Iterator[Probe]:
+def _beyond(statement: Statement, measured: Iterable[OutputDistance]) -> Iterator[Probe]:
     """Yield the measured outputs at which the statement fails, in the order of the runs."""
-    for moved in measured:
-        if requires_hold(statement, moved.point) is not True:
+    for distance in measured:
+        if requires_hold(statement, distance.point) is not True:
             continue
-        probe = Prober(statement, _side(moved)).probe(moved.point)
+        probe = Prober(statement, _side(distance)).probe(distance.point)
         if probe is not None and probe.holds is False:
-            yield replace(probe, note=f"measured on the kernels: {moved.measured:.12g}")
+            yield replace(probe, note=f"measured on the kernels: {distance.measured:.12g}")
 
 
-def _side(moved: Moved) -> LeftSide:
-    return lambda point, statement: moved.law()
+def _side(distance: OutputDistance) -> LeftSide:
+    return lambda point, statement: distance.law()

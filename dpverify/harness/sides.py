@@ -198,14 +198,14 @@ class ChangedStatement:
     name: str  # what is changed: "one interval fewer"
     rhs: str = ""  # a right side that uses the name ``printed`` for the printed one: "printed - 1"
     lhs: LeftSide | None = None  # a left side
-    holds: Rule | None = None  # a rule
+    is_satisfied: Rule | None = None  # a rule
 
     kind: ClassVar[str] = "changed statement"
 
     def __post_init__(self) -> None:
-        changes = [bool(self.rhs), self.lhs is not None, self.holds is not None]
+        changes = [bool(self.rhs), self.lhs is not None, self.is_satisfied is not None]
         if sum(changes) != 1:
-            raise ValueError(f"{self.kind} {self.name!r} must give exactly one of rhs, lhs and holds.")
+            raise ValueError(f"{self.kind} {self.name!r} must give exactly one of rhs, lhs and is_satisfied.")
         if self.rhs and PRINTED not in free_names(parse(self.rhs)):
             raise ValueError(f"{self.kind} {self.name!r}: rhs must use the name printed, got rhs={self.rhs!r}.")
 

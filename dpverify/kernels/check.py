@@ -80,7 +80,7 @@ def array(*shape: int | None, **named: Any) -> NDArray[np.float64]:
     return result
 
 
-def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArray[np.float64]:
+def output_array(*shape: int, inputs: Iterable[NDArray[Any]] = (), **named: Any) -> NDArray[np.float64]:
     """Return an output array that shares no memory with the arrays in ``apart``; None allocates a new array."""
     ((variable, value),) = named.items()
     if value is None:
@@ -89,7 +89,7 @@ def room(*shape: int, apart: Iterable[NDArray[Any]] = (), **named: Any) -> NDArr
         raise ArgumentError(variable, _form(value), f"must be an array of float64 of shape {shape}")
     if not (value.flags.c_contiguous and value.flags.aligned and value.flags.writeable):
         raise ArgumentError(variable, _form(value), "must be contiguous, aligned and writeable")
-    if any(np.may_share_memory(value, operand) for operand in apart):
+    if any(np.may_share_memory(value, operand) for operand in inputs):
         raise ArgumentError(variable, _form(value), "must not share memory with what is read")
     return value
 

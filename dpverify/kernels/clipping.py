@@ -46,14 +46,14 @@ _LANES = tuple(np.uint64(k) for k in range(8))
 
 
 @kernel
-def fold_products(rows: Vector, at: np.uint64, w: Vector, q: np.uint64, out: Vector) -> None:
+def fold_products(rows: Vector, offset: np.uint64, w: Vector, q: np.uint64, out: Vector) -> None:
     """Write the products of the entries of ``rows[at : at + 4q]`` and ``w`` to ``out``, shape (q,), in sums of four."""
     for j in range(q):
         k = j + q
-        m = at + j + q
+        m = offset + j + q
         n = k + q
         r = m + q
-        out[j] = (rows[at + j] * w[j] + rows[m] * w[k]) + (rows[r] * w[n] + rows[r + q] * w[n + q])
+        out[j] = (rows[offset + j] * w[j] + rows[m] * w[k]) + (rows[r] * w[n] + rows[r + q] * w[n + q])
 
 
 @kernel
@@ -80,16 +80,16 @@ def add_up(v: Vector, q: np.uint64) -> float:
 
 
 @kernel
-def add_four(rows: Vector, at: Indices, weights: Vector, first: int, p: np.uint64, out: Vector) -> None:
+def add_four(rows: Vector, offsets: Indices, weights: Vector, first: int, p: np.uint64, out: Vector) -> None:
     """Add four weighted rows, which begin at ``at[first]`` to ``at[first + 3]``, to ``out``, shape (p,)."""
     a = weights[first]
     b = weights[first + 1]
     c = weights[first + 2]
     d = weights[first + 3]
-    i = np.uint64(at[first])
-    k = np.uint64(at[first + 1])
-    m = np.uint64(at[first + 2])
-    n = np.uint64(at[first + 3])
+    i = np.uint64(offsets[first])
+    k = np.uint64(offsets[first + 1])
+    m = np.uint64(offsets[first + 2])
+    n = np.uint64(offsets[first + 3])
     for j in range(p):
         out[j] += (a * rows[i + j] + b * rows[k + j]) + (c * rows[m + j] + d * rows[n + j])
 

@@ -74,21 +74,21 @@ def copy_rows(rows: CsrArrays, chosen: Indices, out: CsrArrays) -> None:
 
 
 # prefetch distances, in examples: FAR for the start of a row, NEAR for its entries
-FAR = 16
-NEAR = 8
+FAR_EXAMPLES = 16
+NEAR_EXAMPLES = 8
 
 
 @step_kernel
-def ask_ahead(rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, place: int) -> None:
+def prefetch_examples(rows: CsrArrays, y: Vector, lengths: Vector, batch: Indices, place: int) -> None:
     """Prefetch the data of examples that come after position ``place`` in the batch."""
     starts, columns, values = rows
-    if place + FAR < batch.shape[0]:
-        far = np.uint64(batch[place + FAR])
+    if place + FAR_EXAMPLES < batch.shape[0]:
+        far = np.uint64(batch[place + FAR_EXAMPLES])
         prefetch(starts, far)  # type: ignore[arg-type]  # it takes an array of anything
         prefetch(y, far)
         prefetch(lengths, far)
-    if place + NEAR < batch.shape[0]:
-        i = batch[place + NEAR]
+    if place + NEAR_EXAMPLES < batch.shape[0]:
+        i = batch[place + NEAR_EXAMPLES]
         for k in range(np.uint64(starts[i]), np.uint64(starts[i + 1]), np.uint64(LINE)):
             prefetch(columns, np.uint64(k))  # type: ignore[arg-type]  # as above
             prefetch(values, np.uint64(k))
@@ -113,7 +113,7 @@ def sparse_clipped_sum(slope: Slope) -> SparseSum:
         for j in range(out.shape[0]):
             out[j] = 0.0
         for place in range(batch.shape[0]):
-            ask_ahead(rows, y, lengths, batch, place)
+            prefetch_examples(rows, y, lengths, batch, place)
             i = batch[place]
             s = slope(row_product(starts, columns, values, i, w), y[i])
             add_row(starts, columns, values, i, shortened(s, lengths[i], clip), out)
@@ -151,7 +151,7 @@ def sparse_recursive_sum(slope: Slope) -> SparseRecursiveSum:
         for j in range(out.shape[0]):
             out[j] = 0.0
         for place in range(batch.shape[0]):
-            ask_ahead(rows, y, lengths, batch, place)
+            prefetch_examples(rows, y, lengths, batch, place)
             i = batch[place]
             s_new = slope(row_product(starts, columns, values, i, new), y[i])
             s_old = slope(row_product(starts, columns, values, i, old), y[i])

@@ -27,14 +27,16 @@ class ExampleOrder(NamedTuple):
     last: int  # last step at which it may be shuffled
     rng: Generator  # for the permutations
     epoch: Indices  # (1,) first step of the current epoch; 0 before the first epoch
-    given: Indices  # (T,) example of each step, instead of a permutation; (0,) if permutations are used
+    fixed_schedule: Indices  # (T,) example of each step, instead of a permutation; (0,) if permutations are used
 
 
-def new_order(examples: int, last: int, seed: Seed, given: Indices | None = None) -> ExampleOrder:
+def new_order(examples: int, last: int, seed: Seed, fixed_schedule: Indices | None = None) -> ExampleOrder:
     """Return the order before the first step; permutations come from the seed's stream 0."""
     none = np.empty(0, dtype=np.int64)
     epoch = np.zeros(1, dtype=np.int64)
-    return ExampleOrder(np.arange(examples), last, generator(seed, 0), epoch, none if given is None else given)
+    return ExampleOrder(
+        np.arange(examples), last, generator(seed, 0), epoch, none if fixed_schedule is None else fixed_schedule
+    )
 
 
 def last_shuffle(ordering: Ordering, steps: int) -> int:
@@ -58,8 +60,8 @@ def begins(t: int, N: int, last: int) -> bool:
 @step_kernel
 def example_of(t: int, order: ExampleOrder) -> int:
     """Return the example of step t, 0..N-1. Steps must come in order; repeating a step draws no new permutation."""
-    if order.given.shape[0] > 0:
-        return int(order.given[t - 1])
+    if order.fixed_schedule.shape[0] > 0:
+        return int(order.fixed_schedule[t - 1])
     permutation = order.permutation
     i = t - order.epoch[0]
     if i == permutation.shape[0] or order.epoch[0] == 0:
@@ -71,10 +73,10 @@ def example_of(t: int, order: ExampleOrder) -> int:
 
 
 @step_kernel
-def ask_ahead(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
+def prefetch_next_example(t: int, order: ExampleOrder, rows: Vector, p: np.uint64) -> None:
     """Prefetch the row of the example of step t + 1. Shapes: ``rows`` (N * p,)."""
     i = t + 1 - order.epoch[0]
-    if i < order.permutation.shape[0] and order.given.shape[0] == 0:
+    if i < order.permutation.shape[0] and order.fixed_schedule.shape[0] == 0:
         prefetch_row(rows, np.uint64(order.permutation[i]) * p, p)
 
 

@@ -43,7 +43,7 @@ def next_word(a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64) -> tup
 
 
 @inner_kernel
-def seldom(
+def accept_or_reject(
     word: np.uint64, x: float, a: np.uint64, b: np.uint64, c: np.uint64, count: np.uint64
 ) -> tuple[bool, float, np.uint64, np.uint64, np.uint64, np.uint64]:
     """Accept or reject a point outside the part of its layer that is below the density; one point in a hundred.
@@ -76,12 +76,12 @@ def point_of(word: np.uint64) -> tuple[bool, float]:
 @inner_kernel
 def number_after(words: Words, word: np.uint64, x: float) -> float:
     """Return the number for a word whose point ``point_of`` did not accept, and advance the state ``words``."""
-    accepted, x, a, b, c, count = seldom(word, x, words[0], words[1], words[2], words[3])
+    accepted, x, a, b, c, count = accept_or_reject(word, x, words[0], words[1], words[2], words[3])
     while not accepted:
         word, a, b, c, count = next_word(a, b, c, count)
         accepted, x = point_of(word)
         if not accepted:
-            accepted, x, a, b, c, count = seldom(word, x, a, b, c, count)
+            accepted, x, a, b, c, count = accept_or_reject(word, x, a, b, c, count)
     words[0] = a
     words[1] = b
     words[2] = c

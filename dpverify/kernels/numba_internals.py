@@ -233,7 +233,7 @@ def prefetch(values: Vector, place: np.uint64) -> None:
 
 
 @intrinsic
-def _ask(_: Any, values: Any, place: Any) -> Any:
+def _emit_prefetch(_: Any, values: Any, place: Any) -> Any:
     """Emit the intrinsic ``llvm.prefetch``, for reading, to the first-level cache."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -250,13 +250,13 @@ def _ask(_: Any, values: Any, place: Any) -> Any:
     return types.void(values, place), emit
 
 
-ask_for: Any = _ask
+emit_prefetch: Any = _emit_prefetch
 
 
 @overload(prefetch, strict=False)
 def _prefetch(values: Any, place: Any) -> Any:
     def ask(values: Any, place: Any) -> Any:
-        return ask_for(values, place)
+        return emit_prefetch(values, place)
 
     return ask
 
@@ -267,7 +267,7 @@ def put_line(values: Vector, place: int, row: Vector, at: int) -> None:
 
 
 @intrinsic
-def _put(_: Any, values: Any, place: Any, row: Any, at: Any) -> Any:
+def _emit_store(_: Any, values: Any, place: Any, row: Any, at: Any) -> Any:
     """Emit a load and a nontemporal store."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -283,12 +283,12 @@ def _put(_: Any, values: Any, place: Any, row: Any, at: Any) -> Any:
     return types.void(values, place, row, at), emit
 
 
-put: Any = _put
+emit_store: Any = _emit_store
 
 
 @overload(put_line, strict=False)
 def _put_line(values: Any, place: Any, row: Any, at: Any) -> Any:
     def write_line(values: Any, place: Any, row: Any, at: Any) -> Any:
-        return put(values, place, row, at)
+        return emit_store(values, place, row, at)
 
     return write_line

@@ -26,7 +26,7 @@ def load(key: str) -> PaperChecks | None:
 
 def packages() -> list[str]:
     """Return the names of the papers' packages."""
-    return [f"{__name__}.{found.name}" for found in iter_modules([str(INDEX.parent)]) if found.ispkg]
+    return [f"{__name__}.{package.name}" for package in iter_modules([str(INDEX.parent)]) if package.ispkg]
 
 
 @cache

@@ -39,7 +39,7 @@ class CompiledDescent(Protocol):
         old: Vector,
         batches: Generator,
         noise: Generator,
-        kept: Matrix,
+        iterates: Matrix,
     ) -> int:
         """Do a step of noisy descent for each entry of ``etas``; return the number of steps before a non-finite one.
 

@@ -264,11 +264,11 @@ class BatchGradient:
         old: Vector,
         batches: Generator,
         noise: Generator,
-        kept: Matrix,
+        iterates: Matrix,
     ) -> int:
         """Do steps of noisy descent, as specified by ``CompiledDescent``."""
         data = self._rows, order, size, self.clip, self._lam, etas, rhos, std
-        return int(logistic_descent(*data, self._w, self._sum, w, old, self._mean, batches, noise, kept))
+        return int(logistic_descent(*data, self._w, self._sum, w, old, self._mean, batches, noise, iterates))
 
 
 class RecursiveGradient(BatchGradient):

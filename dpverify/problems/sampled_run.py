@@ -164,8 +164,8 @@ class NoisyDescent(SampledRun):
         etas, rhos = p.factors(first, last)
         if isinstance(self._oracle, CompiledDescent):
             iterates = self._iterates[first + 1 : last + 1]
-            moved = (p.std, w, old, self._batches, self._noise_rng, iterates)
-            done = self._oracle.descend(self._order, p.batch, etas, rhos, *moved)
+            arguments = (p.std, w, old, self._batches, self._noise_rng, iterates)
+            done = self._oracle.descend(self._order, p.batch, etas, rhos, *arguments)
             self._done[0] = first + done
             if first + done < last:
                 raise check.ArgumentError("w", f"an infinite number or NaN at step {first + done}", "must stay finite")

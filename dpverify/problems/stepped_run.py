@@ -142,8 +142,8 @@ class SteppedRun(LongRun):
     ) -> None:
         N = check.whole(1, examples=examples)
         super().__init__(steps, N, start, seed, keep=keep, vectors=vectors, counters=counters)
-        given = None if schedule is None else check_schedule(schedule, N, steps)
-        self._order = new_order(N, last_shuffle(ordering, steps), self._seed, given)
+        fixed_schedule = None if schedule is None else check_schedule(schedule, N, steps)
+        self._order = new_order(N, last_shuffle(ordering, steps), self._seed, fixed_schedule)
 
     def _refuse(self, gradients: Matrix, momentum: Vector, t: int) -> None:
         """Raise an ArgumentError: a gradient or the momentum was not finite at step t. Shapes: ``gradients`` (n, d)."""

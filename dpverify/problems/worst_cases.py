@@ -104,13 +104,15 @@ def antipodal(n: int, d: int, G: float, L: float) -> ClippedQuadratic:
     return ClippedQuadratic(centres, G, L, 0.0)
 
 
-def clipped_pulls(centres: Matrix, signs: Vector, most: float) -> Callable[[Vector, Indices], Matrix]:
+def clipped_pulls(centres: Matrix, signs: Vector, largest_norm: float) -> Callable[[Vector, Indices], Matrix]:
     """Return the gradients, as a function, for centres (n, d) and L = 1: sign times w - centre, clipped to ``most``."""
 
     def gradients(w: Vector, batch: Indices) -> Matrix:
-        away = w - centres[batch]
-        length = np.linalg.norm(away, axis=1, keepdims=True)
-        found: Matrix = signs[batch, np.newaxis] * away * np.minimum(1.0, most / np.maximum(length, 1e-300))
-        return found
+        displacement = w - centres[batch]
+        length = np.linalg.norm(displacement, axis=1, keepdims=True)
+        pulls: Matrix = (
+            signs[batch, np.newaxis] * displacement * np.minimum(1.0, largest_norm / np.maximum(length, 1e-300))
+        )
+        return pulls
 
     return gradients

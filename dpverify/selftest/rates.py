@@ -68,7 +68,9 @@ def _run(
     """Run the checks that ``is_wanted`` selects, and return their results."""
     suite = Suite(specs, budget, seed)
     claims = [claim for claim in specs.claims() if fnmatchcase(claim.key, only)]
-    jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.due and is_wanted(job)]
+    jobs = [
+        job for claim in claims for case in suite.cases(claim) for job in case.jobs if job.is_due and is_wanted(job)
+    ]
     results, interrupted = run_jobs(jobs, workers)
     if interrupted:
         raise KeyboardInterrupt

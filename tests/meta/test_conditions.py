@@ -10,7 +10,7 @@ from functools import cache
 from dpverify.harness import BUDGETS, ExhaustiveCheck, SearchCheck
 from dpverify.harness.checks import Check, as_point
 from dpverify.harness.search.constraints import links
-from dpverify.harness.search.exhaustive_check import not_granted
+from dpverify.harness.search.exhaustive_check import unimplied_conditions
 from dpverify.ledger.formula import Compare, Name, Num, free_names, parse_relation
 from dpverify.ledger.load import load_specs
 from dpverify.ledger.records import Status
@@ -94,7 +94,7 @@ def faults_of(check: ExhaustiveCheck, statement: Statement) -> list[str]:
     """Return the assumptions of a proof by points that its statement does not have."""
     if check.reads_conditions:
         return []
-    found = [f"needs {text}, which is not granted" for text in not_granted(check.where, statement)]
+    found = [f"needs {text}, which is not granted" for text in unimplied_conditions(check.where, statement)]
     points = [as_point(values) for values in check.points(BUDGETS["smoke"])]
     if statement.requires and not check.where and any(set(statement.free) - point.keys() for point in points):
         found.append("does not say on which of the statement's conditions it rests, and its points cannot show it")
@@ -126,7 +126,7 @@ def test_no_verdict_rests_on_a_search_of_a_narrower_domain_alone() -> None:
         if isinstance(check, SearchCheck) and pin == "not refuted":
             where = check.where(statement) if callable(check.where) else check.where
             own = [text for text in where if not text.startswith(READINGS)]
-            narrowed |= {f"{statement.key}|{check.name}: {text}" for text in not_granted(own, statement)}
+            narrowed |= {f"{statement.key}|{check.name}: {text}" for text in unimplied_conditions(own, statement)}
     assert narrowed == set()
 
 

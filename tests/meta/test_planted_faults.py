@@ -109,13 +109,13 @@ def returns_constants(rule: Any) -> bool:
     return all(is_constant(expression) for expression in returned(function.__code__))
 
 
-def why_no_change(holds: Rule, changed: Rule) -> str:
+def why_no_change(is_satisfied: Rule, changed: Rule) -> str:
     """Return why a rule is not a changed form of another rule, or an empty text if it is."""
     if not looks_at_its_point(changed):
         return "it does not look at its point"
     if returns_constants(changed):
         return "it returns a constant"
-    return "" if reached(holds) & reached(changed) else "it runs nothing of the rule"
+    return "" if reached(is_satisfied) & reached(changed) else "it runs nothing of the rule"
 
 
 MOST_POINTS = 60
@@ -128,7 +128,7 @@ def answers(rule: Rule, point: Point, statement: Statement) -> tuple[object, ...
     return outcome.ok, str(outcome.lhs), str(outcome.rhs)
 
 
-def why_no_outcome(holds: Rule, changed: Rule, points: Iterable[Point], statement: Statement) -> str:
+def why_no_outcome(is_satisfied: Rule, changed: Rule, points: Iterable[Point], statement: Statement) -> str:
     """Return why the outcome of a changed rule does not depend on the point, or an empty text if it may."""
     first: tuple[object, ...] | None = None
     seen: list[Point] = []
@@ -138,7 +138,7 @@ def why_no_outcome(holds: Rule, changed: Rule, points: Iterable[Point], statemen
             return ""
         first = outcome
         seen.append(point)
-    own = {answers(holds, point, statement) for point in seen}
+    own = {answers(is_satisfied, point, statement) for point in seen}
     return f"it says {first} at {len(seen)} points, where the rule has {len(own)} outcomes" if len(own) > 1 else ""
 
 
@@ -153,17 +153,19 @@ def planted_rules() -> Iterator[tuple[str, Rule, ChangedStatement]]:
         checks = load_checks(SOURCE, paper)
         for entry in checks.entries() if checks is not None else ():
             check = entry.check
-            if isinstance(check, ExhaustiveCheck) and check.holds is not None:
+            if isinstance(check, ExhaustiveCheck) and check.is_satisfied is not None:
                 for changed in (*check.planted, *check.neighbours):
-                    if changed.holds is not None:
-                        yield f"{paper}:{check.claim} {check.name}: {changed.name}", check.holds, changed
+                    if changed.is_satisfied is not None:
+                        yield f"{paper}:{check.claim} {check.name}: {changed.name}", check.is_satisfied, changed
 
 
 def test_each_planted_rule_depends_on_what_is_checked() -> None:
     rules = list(planted_rules())
     assert len(rules) > 100
     wrong = [
-        (name, why) for name, holds, changed in rules if changed.holds and (why := why_no_change(holds, changed.holds))
+        (name, why)
+        for name, is_satisfied, changed in rules
+        if changed.is_satisfied and (why := why_no_change(is_satisfied, changed.is_satisfied))
     ]
     assert wrong == []
 
@@ -174,12 +176,14 @@ def faults_that_do_not_vary() -> Iterator[tuple[str, str]]:
         checks = load_checks(SOURCE, paper) if paper in specs.papers else None
         for entry in checks.entries() if checks is not None else ():
             check = entry.check
-            if isinstance(check, ExhaustiveCheck) and check.holds is not None:
+            if isinstance(check, ExhaustiveCheck) and check.is_satisfied is not None:
                 statements = specs.claim(f"{paper}:{check.claim}").statements()
                 judged = next(statement for statement in statements if check.applies(statement))
                 for fault in check.planted:
-                    if fault.holds is not None:
-                        why = why_no_outcome(check.holds, fault.holds, smoke_points(check, judged), judged)
+                    if fault.is_satisfied is not None:
+                        why = why_no_outcome(
+                            check.is_satisfied, fault.is_satisfied, smoke_points(check, judged), judged
+                        )
                         yield f"{paper}:{check.claim} {check.name}: {fault.name}", why
 
 
@@ -245,7 +249,7 @@ def test_a_fault_that_does_not_depend_on_the_rule_is_rejected(fault: Rule) -> No
 
 @for_each("fault", [partial(_rule, most=4), lambda p, s: _rule(p, s, 4), lambda p, s: _measured(p) < 5])
 def test_a_fault_that_changes_the_rule_is_accepted(fault: Rule) -> None:
-    assert Planted("less", holds=fault).holds is fault
+    assert Planted("less", is_satisfied=fault).is_satisfied is fault
     assert why_no_change(_rule, fault) == ""
 
 

@@ -26,7 +26,7 @@ from dpverify.compare.experiments.experiment import (
 from dpverify.compare.experiments.records import ClaimedOrder, NetworkRow, NetworkRun, NetworkTable
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Vector
-from dpverify.papers.wang2019.accounting.runs import BatchRun, Bought, Kind, needed
+from dpverify.papers.wang2019.accounting.runs import AccountedNoise, BatchRun, Kind, least_noise
 from dpverify.problems.errors import DataError
 from dpverify.problems.images import Images, are_published, cifar10, digits, mnist
 from dpverify.problems.networks.oracle import NetworkGradients, parameters_of
@@ -80,10 +80,10 @@ class NetworkPanel(Panel):
         return parameters_of(self.make_seeded(seed), self.oracle.names)
 
     def loss(self, w: Vector) -> float:
-        return self.oracle.judged(w, self.train)[1]
+        return self.oracle.accuracy_and_loss(w, self.train)[1]
 
     def look(self, w: Vector) -> tuple[float, ...]:
-        return tuple(1.0 - self.oracle.judged(w, images)[0] for images in self.looked)
+        return tuple(1.0 - self.oracle.accuracy_and_loss(w, images)[0] for images in self.looked)
 
     def measures(
         self, trial: TunedTrial, run: LongRun, seed: int, path: list[tuple[Any, ...]], seconds: float
@@ -130,10 +130,12 @@ def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:
 
 
 @lru_cache(maxsize=512)
-def network_noise(method: Algorithm[Any], n: int, steps: int, batch: int, batch_0: int, epsilon: float) -> Bought:
+def network_noise(
+    method: Algorithm[Any], n: int, steps: int, batch: int, batch_0: int, epsilon: float
+) -> AccountedNoise:
     """Return the least certified noise, in units of the sensitivity of the mean over all data."""
     kind: Kind = "recursive" if isinstance(method, RecursiveMomentum) else "descent"
-    return needed(BatchRun(kind, n, steps, batch, batch_0), epsilon, DELTA)
+    return least_noise(BatchRun(kind, n, steps, batch, batch_0), epsilon, DELTA)
 
 
 def image_parts(request: ExperimentRequest, name: str, channels: int, side: int) -> ImageParts:

@@ -140,10 +140,10 @@ def network_panels(request: ExperimentRequest) -> list[SectionPanel]:
 def _pretrain(network: Any, public: Images, seed: int, epochs: int) -> None:
     """Train a similar network on public data without noise; copy its convolutions to ``network`` and freeze them."""
     from dpverify.problems.networks.architectures import (
+        copy_convolutions,
         freeze_convolutions,
         load_parameters,
         make_network,
-        take_convolutions,
     )
 
     classes = int(public.y.max()) + 1
@@ -153,5 +153,5 @@ def _pretrain(network: Any, public: Images, seed: int, epochs: int) -> None:
     numbers = DescentParameters(max(1, epochs * n // 64), min(64, n), 0.05)
     run = NoisyDescent(oracle, n, oracle.start, numbers, seed=seed)
     run.advance()
-    take_convolutions(network, load_parameters(public_network, run.w))
+    copy_convolutions(network, load_parameters(public_network, run.w))
     freeze_convolutions(network)

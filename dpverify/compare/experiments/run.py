@@ -58,7 +58,7 @@ class TunedRows:
         self.request = request
         self.parts = (self.experiment.row,)
         same = replace(request, data=None, test_data=None)
-        self.asked = f"compare {same!r} {self.experiment.sources(request, self.panels)}"
+        self.request_key = f"compare {same!r} {self.experiment.sources(request, self.panels)}"
 
     @property
     def experiment(self) -> Experiment:

@@ -130,7 +130,7 @@ class CodeGraph:
             self._modules[name] = None if source is None else Module(name, source)
         return self._modules[name]
 
-    def known(self, name: str) -> Module:
+    def get_module(self, name: str) -> Module:
         """Return a module, or raise a ValueError if it has no Python source."""
         module = self.module(name)
         if module is None:
@@ -139,7 +139,7 @@ class CodeGraph:
 
     def digest(self, node: Node) -> str:
         """Describe a node without its dependencies: the digest of a unit, or the ordered digests of a module."""
-        code = self.known(node[0]).code
+        code = self.get_module(node[0]).code
         if node[1] >= 0:
             return code.units[node[1]].digest
         imports = (
@@ -151,7 +151,7 @@ class CodeGraph:
 
     def made_at(self, place: CheckPlace) -> list[Node]:
         """Return the units that create a check, or the whole module if they cannot be determined."""
-        module = self.known(place.module)
+        module = self.get_module(place.module)
         for lines, units, starred in (
             (registration.lines, registration.units, registration.starred)
             for registration in module.code.registrations
@@ -182,21 +182,21 @@ class CodeGraph:
         return reachable
 
     def _targets(self, node: Node) -> Iterator[tuple[str, Node]]:
-        module = self.known(node[0])
+        module = self.get_module(node[0])
         place = node[1]
         if place == WHOLE_MODULE:
             yield from (("", (module.name, number)) for number in range(len(module.code.units)))
-            yield from self._taken(module, [*module.code.imports, *module.code.on_use], is_whole=True)
+            yield from self._imported_nodes(module, [*module.code.imports, *module.code.on_use], is_whole=True)
             return
         unit = module.code.units[place]
         if unit.reads_module:
             yield "", (module.name, WHOLE_MODULE)
-        yield from self._taken(module, unit.imports)
+        yield from self._imported_nodes(module, unit.imports)
         for used in unit.uses:
             targets = self._named(module, used.split("."), unit.imports)
             yield from ((f"{used} {number}", target) for number, target in enumerate(targets))
 
-    def _taken(
+    def _imported_nodes(
         self, module: Module, imports: list[ImportedNames], *, is_whole: bool = False
     ) -> Iterator[tuple[str, Node]]:
         """Yield the nodes that imports bind.
@@ -207,14 +207,15 @@ class CodeGraph:
             for attribute, alias in node.names:
                 if node.package is not None:
                     yield from (
-                        (f"{number} {attribute}", target) for target in self._from(module.absolute(node), attribute, [])
+                        (f"{number} {attribute}", target)
+                        for target in self._resolve(module.absolute(node), attribute, [])
                     )
                 elif (is_whole or alias == BY_TEXT) and self.module(attribute) is not None:
                     yield f"{number} {attribute}", (attribute, WHOLE_MODULE)
 
     def loading(self, node: Node) -> set[str]:
         """Return the modules that must be loaded for a node, without those that its dependencies load."""
-        module = self.known(node[0])
+        module = self.get_module(node[0])
         units = module.code.units if node[1] == WHOLE_MODULE else [module.code.units[node[1]]]
         return {node[0]}.union(*(self._imported(module, unit.imports) for unit in units))
 
@@ -238,14 +239,14 @@ class CodeGraph:
     def _imports_of(self, name: str) -> set[str]:
         """Return the modules that a module imports directly."""
         if name not in self._direct:
-            module = self.known(name)
+            module = self.get_module(name)
             self._direct[name] = {*self._packages_above(name), *self._imported(module, module.code.imports)}
         return self._direct[name]
 
     def _effects(self, name: str) -> list[Node]:
         """Return the units that an import of a module executes besides binding names, without imported modules."""
         if name not in self._own_effects:
-            module = self.known(name)
+            module = self.get_module(name)
             self._own_effects[name] = [
                 (name, place)
                 for place, unit in enumerate(module.code.units)
@@ -256,7 +257,7 @@ class CodeGraph:
     def _registers(self, module: Module, name: str) -> bool:
         """Return whether a function or class that is called during an import may change objects of a module."""
         nodes = (node for node in self._named(module, name.split(".")) if node[1] != WHOLE_MODULE)
-        units = (self.known(home).code.units[place] for home, place in nodes)
+        units = (self.get_module(home).code.units[place] for home, place in nodes)
         return any(unit.changes and not unit.is_registered for unit in units)
 
     def _imported(self, module: Module, imports: Iterable[ImportedNames]) -> Iterator[str]:
@@ -265,7 +266,7 @@ class CodeGraph:
             for attribute, _ in node.names:
                 homes = [attribute] if node.package is None else [module.absolute(node)]
                 if node.package is not None:
-                    homes += [home for home, _ in self._from(module.absolute(node), attribute, [])]
+                    homes += [home for home, _ in self._resolve(module.absolute(node), attribute, [])]
                 for home in homes:
                     if self.module(home) is not None:
                         yield home
@@ -274,12 +275,12 @@ class CodeGraph:
     def _packages_above(self, name: str) -> Iterator[str]:
         return (above for above in packages_above(name) if self.module(above) is not None)
 
-    def homes(self, module: Module, node: ImportedNames, attribute: str) -> Iterator[tuple[str, str]]:
+    def defining_modules(self, module: Module, node: ImportedNames, attribute: str) -> Iterator[tuple[str, str]]:
         """Yield the modules that define an imported name, each with the name, or "" for a whole module."""
         if node.package is None:
             yield attribute, ""
             return
-        for home, place in self._from(module.absolute(node), attribute, []):
+        for home, place in self._resolve(module.absolute(node), attribute, []):
             yield home, "" if place == WHOLE_MODULE else attribute
 
     def _named(
@@ -301,7 +302,7 @@ class CodeGraph:
             yield module.name, WHOLE_MODULE  # its meaning depends on the order of all bindings
         for node, attribute in (*imports, *(bindings_of(late or []).get(first, ()))):
             if node.package is not None:
-                yield from self._from(module.absolute(node), attribute, attributes, visited)
+                yield from self._resolve(module.absolute(node), attribute, attributes, visited)
             else:
                 is_renamed = any(alias == first for imported_name, alias in node.names if imported_name == attribute)
                 yield from self._inside(attribute if is_renamed else first, attributes, visited)
@@ -314,9 +315,9 @@ class CodeGraph:
         if not name:
             yield home, WHOLE_MODULE
         else:
-            yield from self._from(home, name[0], name[1:], visited)
+            yield from self._resolve(home, name[0], name[1:], visited)
 
-    def _from(
+    def _resolve(
         self, home: str, attribute: str, attributes: list[str], visited: VisitedNames = frozenset()
     ) -> Iterator[Node]:
         """Yield the nodes to which a name of a module, or a module of a package, refers."""

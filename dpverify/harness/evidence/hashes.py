@@ -139,9 +139,11 @@ def evidence_hash(record_hash: str, places: tuple[CheckPlace, ...]) -> str:
 def imported_names(module: str) -> list[tuple[str, str]]:
     """List the modules of our package that a module imports anywhere, each with the imported name, or ""."""
     graph = today().graph
-    code_module = graph.known(module)
+    code_module = graph.get_module(module)
     imports = ((node, name) for node in code_module.code.every_import for name, _ in node.names)
-    return list(dict.fromkeys(home for node, name in imports for home in graph.homes(code_module, node, name)))
+    return list(
+        dict.fromkeys(home for node, name in imports for home in graph.defining_modules(code_module, node, name))
+    )
 
 
 def _digest(parts: Iterable[str]) -> str:

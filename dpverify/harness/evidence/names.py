@@ -39,7 +39,7 @@ def is_below(module: str, top: str) -> bool:
     return module.partition(".")[0] == top
 
 
-def as_run(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
+def without_type_checking(tree: ast.Module) -> tuple[ast.Module, list[ImportedNames]]:
     """Return a module without code for type checkers, and the imports that it makes when its names are used.
 
     If the module's ``__getattr__`` does not come from ``lazy_names``, it may load anything, and no code is left out.

@@ -10,10 +10,19 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from dpverify.harness.evidence.names import Uses, as_run, bindings, bound, chain, imported, is_below, is_ours
+from dpverify.harness.evidence.names import (
+    Uses,
+    bindings,
+    bound,
+    chain,
+    imported,
+    is_below,
+    is_ours,
+    without_type_checking,
+)
 from dpverify.harness.evidence.source_code import Code, ImportedNames, Registration, Unit
 
-PASSED_OVER = frozenset({"kind", "type_comment"})
+IGNORED_FIELDS = frozenset({"kind", "type_comment"})
 REGISTRY = "PaperChecks"  # class whose method ``add`` only records checks
 ADD = "add"
 HARMLESS = frozenset({"abc", "contextlib", "dataclasses", "enum", "functools", "typing"})
@@ -25,7 +34,7 @@ ACCESSORS = frozenset({"setter", "deleter", "getter"})
 
 def parse(source: bytes, top: str) -> Code:
     """Parse a module of the top-level package ``top``."""
-    tree, on_use = as_run(ast.parse(source))
+    tree, on_use = without_type_checking(ast.parse(source))
     return _UnitReader(tree, top).code(on_use)
 
 
@@ -56,7 +65,7 @@ class _UnitReader:
             elif not _is_future(statement):
                 self.units += _foreign_imports(statement)
             return
-        if (arguments := self._added(statement)) is not None:
+        if (arguments := self._registered_arguments(statement)) is not None:
             parts = list[int]()
             for argument in arguments:
                 parts.append(len(self.units))
@@ -64,7 +73,7 @@ class _UnitReader:
             starred = [place for place, argument in enumerate(arguments) if isinstance(argument, ast.Starred)]
             self.registrations.append(Registration(_lines(statement), parts, starred))
             return
-        registers = any(map(self._adds, ast.walk(statement))) and not isinstance(
+        registers = any(map(self._is_registration, ast.walk(statement))) and not isinstance(
             statement, ast.FunctionDef | ast.ClassDef
         )
         if registers:
@@ -113,14 +122,14 @@ class _UnitReader:
             )
         )
 
-    def _added(self, statement: ast.stmt) -> list[ast.expr] | None:
+    def _registered_arguments(self, statement: ast.stmt) -> list[ast.expr] | None:
         """Return the arguments of a statement that adds checks and does nothing else, otherwise None."""
-        if not isinstance(statement, ast.Expr) or not self._adds(statement.value):
+        if not isinstance(statement, ast.Expr) or not self._is_registration(statement.value):
             return None
         call: Any = statement.value
         return None if call.keywords else list(call.args)
 
-    def _adds(self, node: ast.AST) -> bool:
+    def _is_registration(self, node: ast.AST) -> bool:
         return isinstance(node, ast.Call) and self.registry != "" and chain(node.func) == [self.registry, ADD]
 
     def _only_binds(self, statement: ast.stmt) -> bool:
@@ -137,7 +146,7 @@ class _UnitReader:
                 parts += [part for handler in getattr(statement, "handlers", []) for part in handler.body]
                 return all(map(self._only_binds, parts))
             case ast.Expr():
-                return _is_documentation(statement) or self._added(statement) is not None
+                return _is_documentation(statement) or self._registered_arguments(statement) is not None
         return isinstance(statement, ast.Pass)
 
     def _may_register(self, decorator: ast.expr) -> bool:
@@ -258,7 +267,7 @@ def _spell(node: object, top: str, words: list[str]) -> None:
         kind = type(node)
         words.append(f"({kind.__name__}\0")
         for name in kind._fields:
-            if name in PASSED_OVER:
+            if name in IGNORED_FIELDS:
                 continue
             value: Any = getattr(node, name, None)
             if value is None or (not value and isinstance(value, list)):

@@ -16,14 +16,14 @@ from threadpoolctl import threadpool_limits
 
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import Cluster, fingerprint
-from dpverify.harness.run.store import BlockCache, Keepable, Store
+from dpverify.harness.run.store import BlockCache, Storable, Store
 from dpverify.harness.run.task_pool import DIED, Outcomes
 from dpverify.harness.run.tasks import Runnable, Task
 from dpverify.kernels.check import ArgumentError
 from dpverify.shared_types import ReportProgress
 
 
-class Work(Keepable, Runnable, Protocol):
+class Work(Storable, Runnable, Protocol):
     """Work that is divided into pieces."""
 
 
@@ -46,7 +46,7 @@ class Backend:
         If the cluster is lost, raises KeyboardInterrupt, as for Ctrl-C. The error of a piece is raised here.
         """
         cache = None if self.store is None else BlockCache(self.store, [work], [fingerprint()["code"]], self.fresh)
-        finished_pieces = {} if cache is None else cache.found(0)
+        finished_pieces = {} if cache is None else cache.stored_blocks(0)
         self.stale |= cache is not None and cache.stale > 0
         tasks = deque[Task]()
         for piece in range(pieces):
@@ -55,12 +55,12 @@ class Backend:
                 yield piece, finished_pieces[piece].part
             else:
                 tasks.append((0, piece))
-        run = _here(work, tasks) if self.cluster is None else self.cluster.outcomes([work], tasks, self.limit)
+        run = _run_locally(work, tasks) if self.cluster is None else self.cluster.outcomes([work], tasks, self.limit)
         with threadpool_limits(1):  # the last digit depends on the number of threads
             for (_, piece), outcome_of_run in run:
-                outcome = self._sound(work, piece, outcome_of_run)
+                outcome = self._confirmed(work, piece, outcome_of_run)
                 if cache is not None and outcome.seconds >= self.min_seconds:
-                    cache.keep(0, piece, outcome)
+                    cache.save(0, piece, outcome)
                 yield piece, outcome.part
         if self.cluster is not None and self.cluster.failure:
             raise KeyboardInterrupt
@@ -81,7 +81,7 @@ class Backend:
             return finished, True
         return finished, False
 
-    def _sound(self, work: Work, piece: int, outcome: BlockOutcome) -> BlockOutcome:
+    def _confirmed(self, work: Work, piece: int, outcome: BlockOutcome) -> BlockOutcome:
         """Run a piece that failed on a worker again in this process, so that its error is raised here."""
         if not outcome.error:
             return outcome
@@ -107,7 +107,7 @@ class Backend:
         return sentences
 
 
-def _here(work: Work, tasks: deque[Task]) -> Outcomes:
+def _run_locally(work: Work, tasks: deque[Task]) -> Outcomes:
     for task in tasks:
         begin = time.perf_counter()
         part = work.run(task[1])

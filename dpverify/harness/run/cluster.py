@@ -63,7 +63,7 @@ class Cluster:
         except Exception as error:  # noqa: BLE001  whatever a worker without our code raises
             self._client.close()
             raise ClusterError(f"the workers of {address} cannot be used: {describe(error)}") from None
-        if wrong := [f"worker {worker} has {what}" for worker, what in differences.items() if what]:
+        if wrong := [f"worker {worker} has {mismatch}" for worker, mismatch in differences.items() if mismatch]:
             self._client.close()
             raise ClusterError(f"all workers must run the same code: {'; '.join(wrong)}")
 
@@ -195,8 +195,8 @@ def _client_at(address: str) -> Client:
 
 def run_on_worker(held: bytes, task: Task, expected: dict[str, str], limit: float = 0.0) -> BlockOutcome:
     """Run a block of the jobs that a worker stores. A worker process runs one block at a time."""
-    if what := difference(expected):
-        raise ClusterError(f"all workers must run the same code: a worker has {what}")
+    if mismatch := difference(expected):
+        raise ClusterError(f"all workers must run the same code: a worker has {mismatch}")
     with _ALONE, threadpool_limits(1):
         try:
             jobs = _jobs_of(held)

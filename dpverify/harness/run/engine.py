@@ -17,12 +17,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from dpverify.foreign import ForeignError, foreign_code, replacements
-from dpverify.harness.admissible import admitted
+from dpverify.harness.admissible import reject_inadmissible
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import BlockCache
-from dpverify.harness.run.task_pool import Outcomes, run_in_pool, run_with_early_worker, together
-from dpverify.harness.run.tasks import OF, Job, Task, describe, run_task
+from dpverify.harness.run.task_pool import Outcomes, grouped_by_check, run_in_pool, run_with_early_worker
+from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job, Task, describe, run_task
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import INTERRUPTED, CheckResult
 
@@ -36,7 +36,7 @@ class Progress:
     done: int  # finished blocks
     total: int
     label: str  # the check to which the last finished block belongs
-    found: CheckResult | None = None  # result of that check, if this was its last block
+    result: CheckResult | None = None  # result of that check, if this was its last block
     compiling: float = 0.0  # core seconds so far in which kernels were compiled
 
 
@@ -65,7 +65,7 @@ class _RunningJob:
             self.seconds += ready.seconds
             self.error = self.error or ready.error
             if not self.error:
-                with self._own_errors("fold"):
+                with self._record_errors("fold"):
                     self.total = self.job.find().fold(self.total, ready.part)
         if self.folded == self.blocks:
             self.finish()
@@ -73,10 +73,12 @@ class _RunningJob:
     def finish(self) -> None:
         """Convert the parts to a result."""
         if not self.error:
-            with self._own_errors("finish"):
+            with self._record_errors("finish"):
                 check = self.job.find()
                 context = self.job.context
-                self.result = admitted(check, context.statement, _sound(check.finish(context, self.total)))
+                self.result = reject_inadmissible(
+                    check, context.statement, _checked_type(check.finish(context, self.total))
+                )
         if self.result is None or self.error:  # an error of ours, never a verdict on the paper
             self.result = _without_verdict(self.job, "inconclusive", f"error: {self.error}", self.error)
         self.result = msgspec.structs.replace(self.result, seconds=round(self.seconds, 3))
@@ -87,9 +89,9 @@ class _RunningJob:
         return self.result or _without_verdict(self.job, "inconclusive", INTERRUPTED)
 
     @contextmanager
-    def _own_errors(self, stage: str) -> Iterator[None]:
+    def _record_errors(self, stage: str) -> Iterator[None]:
         try:
-            with foreign_code(f"{stage}{OF}{self.job.label}"):
+            with foreign_code(f"{stage}{STAGE_SEPARATOR}{self.job.label}"):
                 yield
         except ForeignError as error:  # as in run_task: it is this check's error
             self.error = describe(error.__cause__ or error)
@@ -101,8 +103,8 @@ class _RunningJob:
         planned = cls(job, 0, result=_known_result(job, known_results))
         if planned.result is not None:
             return planned
-        with planned._own_errors("plan"):
-            if not job.due:
+        with planned._record_errors("plan"):
+            if not job.is_due:
                 planned.result = _without_verdict(job, "untested", job.find().runs_from)
                 return planned
             planned.blocks = _counted(job.find().blocks(job.context))
@@ -144,7 +146,7 @@ def run_jobs(
         try:
             for done, ((place, block), outcome) in enumerate(run, 1):
                 if cache is not None:
-                    cache.keep(place, block, outcome)
+                    cache.save(place, block, outcome)
                 running[place].add(block, outcome)
                 compiling += outcome.compiling
                 if progress is not None:
@@ -154,7 +156,7 @@ def run_jobs(
         finally:
             run.close()
     is_decided = all(running_job.result and not running_job.result.error for running_job in running)
-    if cache is not None and not cache.unkept and not cache.store.failure and is_decided:
+    if cache is not None and not cache.is_incomplete and not cache.store.failure and is_decided:
         cache.whole = sum(running_job.blocks > 0 for running_job in running)
     return [running_job.close() for running_job in running], interrupted or bool(cluster and cluster.failure)
 
@@ -174,7 +176,7 @@ def _counted(blocks: object) -> int:
     return int(blocks)
 
 
-def _sound(result: object) -> CheckResult:
+def _checked_type(result: object) -> CheckResult:
     """Return the result of a check, or raise a TypeError if the object is not one."""
     if not isinstance(result, CheckResult) or result.status not in get_args(Status):
         raise TypeError(f"finish must return a CheckResult with a status, got {result!r}.")
@@ -199,7 +201,7 @@ def _without_verdict(job: Job, status: Status, message: str, error: str = "") ->
 def _to_run(running: Sequence[_RunningJob], cache: BlockCache | None) -> Iterator[Task]:
     """Yield the blocks that are not stored. Stored blocks are added to their jobs."""
     for place, running_job in enumerate(running):
-        finished_blocks = {} if cache is None or running_job.blocks == 0 else cache.found(place)
+        finished_blocks = {} if cache is None or running_job.blocks == 0 else cache.stored_blocks(place)
         for block in range(running_job.blocks):
             if block in finished_blocks:
                 running_job.add(block, finished_blocks[block])
@@ -213,7 +215,7 @@ def _outcomes(jobs: list[Job], tasks: deque[Task], workers: int, early: Executor
     if workers > 1 or limit > 0.0:
         yield from run_in_pool(jobs, tasks, workers, limit)
     elif early is not None:
-        yield from run_with_early_worker(jobs, together(jobs, tasks), early)
+        yield from run_with_early_worker(jobs, grouped_by_check(jobs, tasks), early)
     else:
         for place, block in tasks:
             yield (place, block), run_task(jobs[place], block)

@@ -40,17 +40,17 @@ def disagreements(checks: Sequence[CheckResult], form: Form) -> Iterator[Disagre
     for check in checks:
         if check.kernel_disagrees:
             examples = (_example(example) for example in check.counterexamples[:1])
-            what = "; ".join(filter(None, [check.statistic, check.message, *examples]))
+            details = "; ".join(filter(None, [check.statistic, check.message, *examples]))
             yield Disagreement(
-                form=form, checks=[check.name], what=what, where=check.region, n=check.n, alpha=check.alpha
+                form=form, checks=[check.name], what=details, where=check.region, n=check.n, alpha=check.alpha
             )
     proved = [check for check in checks if check.status in SHOWN]
     refuted = [check for check in checks if check.status == "refuted"]
     if proved and refuted:
-        against = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
+        refutations = "; ".join(f"{check.name} refutes it: {_refutation(check)}" for check in refuted)
         for_it = ", ".join(f"{check.name} ({check.status})" for check in proved)
         names = [check.name for check in (*proved, *refuted)]
-        yield Disagreement(form=form, checks=names, what=f"{for_it} shows it, and {against}")
+        yield Disagreement(form=form, checks=names, what=f"{for_it} shows it, and {refutations}")
 
 
 def _refutation(check: CheckResult) -> str:
@@ -88,7 +88,7 @@ def decide_status(checks: Sequence[CheckResult]) -> tuple[Status, str]:
     sums = SHOWN if any(check.message == INTERRUPTED for check in checks) else HOLDS
     for status in ("refuted", *sums):
         if names := [check.name for check in checks if check.status == status]:
-            rests = given(checks)
+            rests = unproved_premises(checks)
             words: str = status
             if rests:
                 words = f"{status.removesuffix(' given')} given {', '.join(rests)}"
@@ -105,7 +105,7 @@ def _with_window(check: CheckResult) -> str:
     return f"{check.name} ({check.window})" if check.window else check.name
 
 
-def given(checks: Sequence[CheckResult]) -> list[str]:
+def unproved_premises(checks: Sequence[CheckResult]) -> list[str]:
     """Return the unproved premises of the best proof with the fewest premises, or an empty list."""
     for status in ("proved", "proved given"):
         if premises := [check.given for check in checks if check.status == status]:
@@ -132,10 +132,10 @@ def judge(
     if verdict is not None and verdict.reason and (verdict.status == status or not printed):
         reason = verdict.reason
     amendment = _amendment(claim, reading, verdict, amended)
-    regime = _holds(claim, reading, verdict, held)
+    regime = _regime_result(claim, reading, verdict, held)
     pinned = claim.pinned(reading)
     judgements = [judgement for judgement in (amendment, regime) if judgement is not None]
-    against = contradicts(pinned, status) or any(
+    is_contradicted = contradicts(pinned, status) or any(
         contradicts(judgement.pinned, judgement.status) for judgement in judgements
     )
     slacks = [check.slack for check in printed if check.slack is not None]
@@ -149,7 +149,7 @@ def judge(
         reading=reading,
         status=status,
         witnesses=record.witnesses,
-        given=given(printed),
+        given=unproved_premises(printed),
         definitions=definitions(printed),
         reason=reason,
         pinned=pinned,
@@ -158,7 +158,7 @@ def judge(
         and (status in {"refuted", "inconclusive"} or (status, verdict) == (pinned, None)),
         severity=None if verdict is None else verdict.severity,
         tight=verdict is not None and verdict.tight,
-        contradicts=against,
+        contradicts=is_contradicted,
         sources_disagree=bool(differing),
         disagreements=differing,
         record_hash=claim.record_hash,
@@ -236,7 +236,7 @@ def _amendment(
         requires=[*map(to_text, statement.requires), *(text.assumes or [])],
         display=display(statement),
         status=decide_status(checks)[0],
-        given=given(checks),
+        given=unproved_premises(checks),
         definitions=definitions(checks),
         pinned=text.status,
         tight=text.tight,
@@ -249,7 +249,7 @@ def _amendment(
     )
 
 
-def _holds(
+def _regime_result(
     claim: ClaimSpec, reading: dict[str, str], verdict: Verdict | None, checks: Sequence[CheckResult]
 ) -> AmendmentResult | None:
     if verdict is None or verdict.holds is None:
@@ -261,7 +261,7 @@ def _holds(
         requires=[*map(to_text, statement.requires)],
         display=display(statement),
         status=decide_status(checks)[0],
-        given=given(checks),
+        given=unproved_premises(checks),
         definitions=definitions(checks),
         pinned=verdict.holds.status,
         holds_for=[*map(to_text, statement.requires[own_conditions:])],
@@ -316,21 +316,21 @@ def _settled(check: CheckResult, status_of: Callable[[Reference], str]) -> Check
 def _refused(check: CheckResult, name: str, graph: Mapping[str, Sequence[str]]) -> CheckResult | None:
     """Return the check with an error if one of its premises depends on the statement that it proves."""
     for reference in check.references:
-        if circle := _way(str(reference), name, graph):
+        if circle := _premise_path(str(reference), name, graph):
             error = f"premises run in a circle: {' -> '.join((name, *circle))}"
             return msgspec.structs.replace(check, status="inconclusive", given=[], message=error, error=error)
     return None
 
 
-def _way(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def _premise_path(start: str, goal: str, graph: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
     """Return the shortest path along premises between two statements, including both, or an empty one."""
-    ways: deque[tuple[str, ...]] = deque([(start,)])
+    paths: deque[tuple[str, ...]] = deque([(start,)])
     visited = {start}
-    while ways:
-        way = ways.popleft()
-        if way[-1] == goal:
-            return way
-        ahead = [name for name in graph.get(way[-1], ()) if name not in visited]
+    while paths:
+        path = paths.popleft()
+        if path[-1] == goal:
+            return path
+        ahead = [name for name in graph.get(path[-1], ()) if name not in visited]
         visited.update(ahead)
-        ways.extend((*way, name) for name in ahead)
+        paths.extend((*path, name) for name in ahead)
     return ()

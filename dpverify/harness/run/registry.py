@@ -45,7 +45,7 @@ class PaperChecks:
         self.meets = dict(meets or {})
         self._own: dict[tuple[str, str], Entry] = {}
         self._announced: list[tuple[str, frozenset[str]]] = []
-        self._found: dict[str | None, dict[tuple[str, str], Entry]] = {}  # requested checks, by claim
+        self._entries_of_claim: dict[str | None, dict[tuple[str, str], Entry]] = {}  # requested checks, by claim
 
     def add(self, *checks: Check) -> None:
         """Add checks."""
@@ -55,8 +55,8 @@ class PaperChecks:
                 rule = "must be a word without []|:= and spaces"
                 raise ValueError(f"name of a check of {check.claim} {rule}, got name={check.name!r}.")
             declared = replace(check, meets={**self.meets, **check.meets}) if self.meets else check
-            _put(self._own, Entry(declared, CheckPlace(self.module, line, index, len(checks))))
-        self._found.clear()
+            _add_entry(self._own, Entry(declared, CheckPlace(self.module, line, index, len(checks))))
+        self._entries_of_claim.clear()
 
     def announce(self, module: str, claims: Iterable[str]) -> None:
         """Announce another file of the paper with all claims that it judges.
@@ -64,7 +64,7 @@ class PaperChecks:
         It is imported when a claim is requested.
         """
         self._announced.append((module, frozenset(claims)))
-        self._found.clear()
+        self._entries_of_claim.clear()
 
     def claims(self) -> set[str]:
         """Return the ids, without the paper, of the claims that have a check, without importing files."""
@@ -72,7 +72,7 @@ class PaperChecks:
 
     def entries(self, claim: str | None = None) -> list[Entry]:
         """List the checks of a claim, or all, in the order in which they were added. Announced files come last."""
-        return list(self._of(claim).values())
+        return list(self._entries_of(claim).values())
 
     def of(self, claim: str) -> list[Check]:
         """List the checks of a claim."""
@@ -80,17 +80,17 @@ class PaperChecks:
 
     def find(self, claim: str, name: str) -> Check:
         """Find a check by its claim, without the paper, and its name."""
-        return self._of(claim)[claim, name].check
+        return self._entries_of(claim)[claim, name].check
 
-    def _of(self, claim: str | None) -> dict[tuple[str, str], Entry]:
-        if claim not in self._found:
+    def _entries_of(self, claim: str | None) -> dict[tuple[str, str], Entry]:
+        if claim not in self._entries_of_claim:
             entries: dict[tuple[str, str], Entry] = {}
             for file in self._files(claim):
                 for entry in file._own.values():
                     if claim in {None, entry.check.claim}:
-                        _put(entries, entry)
-            self._found[claim] = entries
-        return self._found[claim]
+                        _add_entry(entries, entry)
+            self._entries_of_claim[claim] = entries
+        return self._entries_of_claim[claim]
 
     def _files(self, claim: str | None) -> Iterator[PaperChecks]:
         """Yield this file and the announced files that judge a claim.
@@ -120,7 +120,7 @@ def import_checks(module: str) -> PaperChecks:
     return checks
 
 
-def _put(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
+def _add_entry(entries: dict[tuple[str, str], Entry], entry: Entry) -> None:
     claim = entry.check.claim
     name = entry.check.name
     if (claim, name) in entries:

@@ -32,8 +32,8 @@ from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.harness.run.sources import PAPERS
 from dpverify.harness.run.store import BlockCache, Store
 from dpverify.harness.run.store_file import StoreError
-from dpverify.harness.run.suite import JudgedReading, Suite, by_case, declared, judged, with_recorded
-from dpverify.harness.run.tasks import OF, Job
+from dpverify.harness.run.suite import JudgedReading, Suite, declared_seconds, judged, results_by_case, with_recorded
+from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.load import load_specs
@@ -50,14 +50,14 @@ class EarlierResults:
         self._report = report
         self._budget = budget
 
-    def take(self, case: JudgedReading, evidence: str) -> int:
+    def reuse(self, case: JudgedReading, evidence: str) -> int:
         """Reuse the results of all checks of a case if all are still valid.
 
         Returns the place of their run among the manifests, counted from 1, or 0 if the case must be judged.
         """
         report = self._report
         manifest = None if report is None else report.manifest(case.claim, case.reading)
-        if report is None or manifest is None or not self._is_of_today(manifest):
+        if report is None or manifest is None or not self._is_reusable(manifest):
             return 0
         checks_by_label = {
             job.label: report.result(case.claim, job.context.statement, job.check, evidence) for job in case.jobs
@@ -70,12 +70,12 @@ class EarlierResults:
             self.manifests.append(manifest)
         return 1 + self.manifests.index(manifest)
 
-    def _is_of_today(self, manifest: RunInfo) -> bool:
+    def _is_reusable(self, manifest: RunInfo) -> bool:
         complete = not manifest.interrupted
         return complete and manifest.budget == self._budget and manifest.versions == versions()
 
 
-def marked(result: Result, earlier: int) -> Result:
+def with_earlier_run(result: Result, earlier: int) -> Result:
     """Return a result with the number of the earlier run that produced it."""
     return msgspec.structs.replace(result, earlier=earlier)
 
@@ -129,9 +129,9 @@ def verify(
     # computed now, because Ctrl-C during a later computation would lose the verdicts
     hashes = [case.evidence_hash for case in cases]
     standing = EarlierResults(renew, budget)
-    earlier = [standing.take(case, digest) for case, digest in zip(cases, hashes, strict=True)]
+    earlier = [standing.reuse(case, digest) for case, digest in zip(cases, hashes, strict=True)]
     known_results = {**standing.known, **(known_results or {})}
-    workers = 1 if spare and jobs > 1 and declared(work, known_results) < SECONDS_FOR_WORKERS else jobs
+    workers = 1 if spare and jobs > 1 and declared_seconds(work, known_results) < SECONDS_FOR_WORKERS else jobs
     if (workers > 1 or limit > 0.0) and early is not None:  # it would be idle, and use memory
         with suppress(OSError):  # Python 3.11 may close the pool's pipe first if the process has just died
             early.shutdown(wait=False, cancel_futures=True)
@@ -143,7 +143,9 @@ def verify(
         interrupted = True
     else:
         results_of_jobs, interrupted = run_jobs(work, workers, progress, early, cache, cluster, limit, known_results)
-    results = list(map(marked, judged(specs, cases, by_case(cases, results_of_jobs), hashes), earlier))
+    results = list(
+        map(with_earlier_run, judged(specs, cases, results_by_case(cases, results_of_jobs), hashes), earlier)
+    )
     info = RunInfo(
         versions=versions(),
         seed=seed,
@@ -161,7 +163,7 @@ def verify(
     run = Run(run=info, papers=papers, results=results)
     keep_new_code()
     if whole_run is not None and cache is not None and cache.whole is not None and not interrupted:
-        whole_run.keep(cache.store, run, cache.whole)
+        whole_run.save(cache.store, run, cache.whole)
     return run
 
 
@@ -183,15 +185,15 @@ def verify_apart(
                 if isinstance(message, Run):
                     return message
                 if isinstance(message, Progress):
-                    if message.found is not None:
-                        known_results[message.label] = message.found
+                    if message.result is not None:
+                        known_results[message.label] = message.result
                     if progress is not None:
                         progress(message)
                 if isinstance(message, dict):
-                    _take_failures(message, store, cluster)
+                    _record_failures(message, store, cluster)
             raise RuntimeError("the process that judges the claims gave no results")
         except ForeignError as error:
-            stage, _, label = error.name.partition(OF)
+            stage, _, label = error.name.partition(STAGE_SEPARATOR)
             if stage not in STAGES or isinstance(known_results.get(label), str):
                 raise SpecError("checks", "", "", shown(error.name), f"it {error.reason}") from error
             known_results[label] = str(error)
@@ -201,7 +203,7 @@ def verify_apart(
             stop = True
 
 
-def _take_failures(failures: dict[str, str], store: Store | None, cluster: Cluster | None) -> None:
+def _record_failures(failures: dict[str, str], store: Store | None, cluster: Cluster | None) -> None:
     if store is not None:
         store.failure = failures["store"]
     if cluster is not None:

@@ -34,7 +34,7 @@ def load_checks(source: str, paper: str) -> PaperChecks | None:
     """Load the checks of a paper; None if there is no code for the paper."""
     module, colon, function = source.partition(":")
     if not colon:
-        return _of_package(source, paper)
+        return _load_package(source, paper)
     load: Callable[[str], PaperChecks | None] | None = getattr(_module(module, source), function, None)
     if load is None:
         raise SpecError("checks", "", "", shown(source), f"{module} has no function of this name")
@@ -67,7 +67,7 @@ def _module(name: str, source: str) -> ModuleType:
 
 
 @cache
-def _of_package(package: str, paper: str) -> PaperChecks | None:
+def _load_package(package: str, paper: str) -> PaperChecks | None:
     # the path of an installed script contains the script's folder instead
     if not {"", str(Path.cwd())}.intersection(sys.path):
         sys.path.append(str(Path.cwd()))

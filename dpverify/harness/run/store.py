@@ -94,7 +94,7 @@ def _part(value: Any, types: tuple[type, ...]) -> Any:
 BUSY_SECONDS = 30.0  # how long to wait for another run that has locked the file
 
 
-class Keepable(Protocol):
+class Storable(Protocol):
     """Work whose blocks can be stored."""
 
     @property
@@ -102,7 +102,7 @@ class Keepable(Protocol):
         """Name of the work in messages."""
 
     @property
-    def asked(self) -> str:
+    def request_key(self) -> str:
         """Key of the request, including the seed. Blocks of other requests are never reused."""
 
     @property
@@ -130,9 +130,9 @@ class Store:
     def __reduce__(self) -> tuple[type[Store], tuple[Path]]:
         return Store, (self.path,)  # another process opens the file again
 
-    def found(self, job: Keepable, evidence: str) -> dict[int, BlockOutcome]:
+    def stored_blocks(self, job: Storable, evidence: str) -> dict[int, BlockOutcome]:
         """Return the stored blocks of a check, by number."""
-        key = job.asked, _evidence(job, evidence)
+        key = job.request_key, _evidence(job, evidence)
         types = job.parts
         try:
             rows = self._file.execute(
@@ -151,23 +151,23 @@ class Store:
         words = (str(row[0]).split() for row in rows if str(row[0]).startswith(label))
         return sorted({(parts[-2], int(parts[-1])) for parts in words if len(parts) > 2 and parts[-1].isdigit()})
 
-    def stale(self, job: Keepable, evidence: str) -> bool:
+    def stale(self, job: Storable, evidence: str) -> bool:
         """Return whether there are blocks of a check from another record, other code or other versions."""
-        key = job.asked, _evidence(job, evidence)
+        key = job.request_key, _evidence(job, evidence)
         try:
             row = self._file.execute("select 1 from blocks where check_of = ? and evidence != ?", key).fetchone()
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be read: {error}") from None
         return row is not None
 
-    def keep(self, job: Keepable, evidence: str, block: int, outcome: BlockOutcome) -> bool:
+    def save(self, job: Storable, evidence: str, block: int, outcome: BlockOutcome) -> bool:
         """Store a block, unless it has an error of ours, and drop stale blocks of its check.
 
         Return whether it was stored.
         """
         if outcome.error:
             return False
-        key = job.asked, _evidence(job, evidence)
+        key = job.request_key, _evidence(job, evidence)
         try:
             part = packed(outcome.part, job.parts)
         except NotStorableError:
@@ -181,11 +181,11 @@ class Store:
             raise StoreError(f"{self.path} cannot be written: {error}") from None
         return True
 
-    def drop(self, jobs: Sequence[Keepable]) -> None:
+    def drop(self, jobs: Sequence[Storable]) -> None:
         """Delete all blocks of some works in one transaction. If that fails, ``failure`` says why."""
         try:
             self._file.execute("begin immediate")
-            self._file.executemany("delete from blocks where check_of = ?", [(job.asked,) for job in jobs])
+            self._file.executemany("delete from blocks where check_of = ?", [(job.request_key,) for job in jobs])
             self._file.execute("commit")
         except sqlite3.Error as error:
             self.failure = f"{self.path} cannot be written: {error}"
@@ -200,38 +200,38 @@ class BlockCache:
     """The store for a run of some checks. If the store fails, the run continues without it."""
 
     store: Store
-    jobs: Sequence[Keepable]
+    jobs: Sequence[Storable]
     evidence: Sequence[str]  # for each job
     fresh: bool = False  # whether to ignore stored blocks
     reused: int = 0  # number of checks whose blocks were all stored
     stale: int = 0  # number of checks that were judged before, with another record or other code
-    unkept: bool = False  # whether a block that was run is not stored, because of an error or its type
+    is_incomplete: bool = False  # whether a block that was run is not stored, because of an error or its type
     whole: int | None = None  # number of checks with blocks, once all blocks are stored and each check is decided
 
-    def found(self, place: int) -> dict[int, BlockOutcome]:
+    def stored_blocks(self, place: int) -> dict[int, BlockOutcome]:
         """Return the stored blocks of a job, which need not be run."""
         if self.fresh or self.store.failure:
             return {}
         job = self.jobs[place]
         evidence = self.evidence[place]
         try:
-            blocks = self.store.found(job, evidence)
+            blocks = self.store.stored_blocks(job, evidence)
             self.stale += not blocks and self.store.stale(job, evidence)
         except StoreError as error:
             self.store.failure = str(error)
             return {}
         return blocks
 
-    def keep(self, place: int, block: int, outcome: BlockOutcome) -> None:
+    def save(self, place: int, block: int, outcome: BlockOutcome) -> None:
         """Store the outcome of a block."""
         if not self.store.failure:
             try:
-                self.unkept |= not self.store.keep(self.jobs[place], self.evidence[place], block, outcome)
+                self.is_incomplete |= not self.store.save(self.jobs[place], self.evidence[place], block, outcome)
             except StoreError as error:
                 self.store.failure = str(error)
 
 
-def _evidence(job: Keepable, evidence: str) -> str:
+def _evidence(job: Storable, evidence: str) -> str:
     terms = "\0".join([evidence, *job.terms, _versions()])
     return hashlib.sha256(terms.encode()).hexdigest()[:16]
 

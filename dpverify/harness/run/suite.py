@@ -18,7 +18,7 @@ from dpverify.harness.recorded_proof import CertificateFile, RecordedRun, Stored
 from dpverify.harness.run.judge import judge, on_witnesses, settle, without_proof
 from dpverify.harness.run.registry import Entry, PaperChecks
 from dpverify.harness.run.sources import PAPERS, entries_of, load_checks, recorded_share
-from dpverify.harness.run.tasks import OF, Job
+from dpverify.harness.run.tasks import STAGE_SEPARATOR, Job
 from dpverify.ledger.claims import ClaimSpec
 from dpverify.ledger.errors import SpecError, shown
 from dpverify.ledger.records import SEVERITIES, Status, Verdict
@@ -65,7 +65,7 @@ class JudgedReading:
         """All checks, those of the printed statement first."""
         return (*self.printed, *self.amended, *self.held)
 
-    def by_statement(self, results: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
+    def results_by_statement(self, results: Sequence[CheckResult]) -> dict[str, Sequence[CheckResult]]:
         """Group the results of the jobs by statement, named as in references."""
         first = len(self.printed)
         second = len(self.printed) + len(self.amended)
@@ -135,7 +135,7 @@ class Suite:
 
     def computed_shares(self) -> Shares:
         """Share the budget by the declared costs of all checks of all papers, which imports all of them."""
-        jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.due]
+        jobs = [job for claim in self.specs.claims() for case in self.cases(claim) for job in case.jobs if job.is_due]
         divisible = [_cost(job, self.failed) for job in jobs if job.find().divisible]
         costs = [_cost(job, self.failed) for job in jobs if not job.find().divisible]
         return shares(divisible, costs, self.budget.seconds)
@@ -197,7 +197,7 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
     """Give each check its recorded result or proof, if this can be confirmed instead of computed again."""
     evidence = case.evidence_hash
 
-    def given(job: Job) -> Job:
+    def with_record(job: Job) -> Job:
         statement = job.context.statement
         derives = job.find().method == "derivation"
         result = proofs.result(case.claim, statement, job.check, evidence)
@@ -209,9 +209,9 @@ def with_recorded(case: JudgedReading, proofs: RecordedRun, specs: Specs) -> Jud
 
     return replace(
         case,
-        printed=tuple(map(given, case.printed)),
-        amended=tuple(map(given, case.amended)),
-        held=tuple(map(given, case.held)),
+        printed=tuple(map(with_record, case.printed)),
+        amended=tuple(map(with_record, case.amended)),
+        held=tuple(map(with_record, case.held)),
     )
 
 
@@ -222,7 +222,7 @@ def with_certificates(case: JudgedReading, certificates: StoredCertificates, spe
     belongs.
     """
 
-    def given(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
+    def with_certificate(jobs: tuple[Job, ...]) -> tuple[Job, ...]:
         if sum(job.find().method == "derivation" for job in jobs) != 1:
             return jobs
         statement = jobs[0].context.statement
@@ -236,10 +236,15 @@ def with_certificates(case: JudgedReading, certificates: StoredCertificates, spe
             for job in jobs
         )
 
-    return replace(case, printed=given(case.printed), amended=given(case.amended), held=given(case.held))
+    return replace(
+        case,
+        printed=with_certificate(case.printed),
+        amended=with_certificate(case.amended),
+        held=with_certificate(case.held),
+    )
 
 
-def by_case(cases: Sequence[JudgedReading], results: Sequence[CheckResult]) -> list[list[CheckResult]]:
+def results_by_case(cases: Sequence[JudgedReading], results: Sequence[CheckResult]) -> list[list[CheckResult]]:
     """Group the results of the jobs by case. The results are in the order of the cases."""
     remaining = iter(results)
     return [[next(remaining) for _ in case.jobs] for case in cases]
@@ -253,7 +258,7 @@ def judged(
     def pinned(reference: Reference) -> Status:
         return specs.claim(reference.claim).pinned(reference.reading, reference.variant)
 
-    parts = (case.by_statement(checks) for case, checks in zip(cases, results, strict=True))
+    parts = (case.results_by_statement(checks) for case, checks in zip(cases, results, strict=True))
     by_name = {name: checks for part in parts for name, checks in part.items()}
     settled = settle(by_name, pinned)
     return [case.result(settled, digest) for case, digest in zip(cases, evidence, strict=True)]
@@ -279,13 +284,13 @@ def _cost(job: Job, known_labels: Container[str] = ()) -> float:
     if job.label in known_labels:
         return 0.0
     try:
-        with foreign_code(f"cost{OF}{job.label}"):
-            cost = float(job.find().cost(job.context)) if job.due else 0.0
+        with foreign_code(f"cost{STAGE_SEPARATOR}{job.label}"):
+            cost = float(job.find().cost(job.context)) if job.is_due else 0.0
     except ForeignError:  # running the check reports its error
         return 0.0
     return 0.0 if math.isnan(cost) else cost
 
 
-def declared(jobs: Sequence[Job], known_labels: Container[str] = ()) -> float:
+def declared_seconds(jobs: Sequence[Job], known_labels: Container[str] = ()) -> float:
     """Return the declared core seconds of checks within their shares. A check that cannot be planned counts as 0."""
     return math.fsum(min(_cost(job, known_labels), job.context.share) for job in jobs)

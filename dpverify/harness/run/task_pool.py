@@ -33,8 +33,8 @@ from dpverify.harness.run.tasks import (
 from dpverify.processes import START_SECONDS, end_workers, process_pool, spooled, workers_of
 
 PER_WORKER = 2  # blocks under way per worker
-TURN = 2e-4  # thread switch interval in seconds here; with the usual 5 ms, the worker would wait
-UNSTARTED = f"no worker process started within {START_SECONDS:g} s"
+SWITCH_INTERVAL = 2e-4  # thread switch interval in seconds here; with the usual 5 ms, the worker would wait
+NO_WORKER_STARTED = f"no worker process started within {START_SECONDS:g} s"
 DIED = "the worker process died while it ran this check"
 
 Outcomes = Generator[tuple[Task, BlockOutcome], None, None]
@@ -76,7 +76,7 @@ class _WorkerWatch:
         self._started = [pool.submit(os.getpid) for pool in pools]
 
     @property
-    def pause(self) -> float | None:
+    def wait_seconds(self) -> float | None:
         """Seconds to wait for tasks before the next inspection."""
         if self.seconds:
             return min(1.0, self.seconds / 10.0)
@@ -86,7 +86,7 @@ class _WorkerWatch:
         """Restart the time of a worker, which begins a task."""
         self._since[worker] = time.monotonic()
 
-    def look(self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]) -> None:
+    def terminate_late_workers(self, under_way: dict[Future[BlockOutcome], tuple[Task, int]]) -> None:
         """Terminate workers that did not start, and late workers, together with the first task that each was given."""
         now = time.monotonic()
         for worker, pool in enumerate(self.pools):
@@ -142,9 +142,9 @@ def _run_until_death(
                     except BrokenProcessPool:
                         suspects.append(task)
             if tasks and len(watch.unstarted) == workers:
-                yield from ((task, BlockOutcome(None, 0.0, UNSTARTED)) for task in _emptied(tasks))
-            done, _ = wait(under_way, watch.pause, return_when=FIRST_COMPLETED)
-            watch.look({} if done else under_way)
+                yield from ((task, BlockOutcome(None, 0.0, NO_WORKER_STARTED)) for task in _drain(tasks))
+            done, _ = wait(under_way, watch.wait_seconds, return_when=FIRST_COMPLETED)
+            watch.terminate_late_workers({} if done else under_way)
             for future in sorted(done, key=under_way.__getitem__):
                 task, worker = under_way.pop(future)
                 watch.begin(worker)
@@ -160,13 +160,13 @@ def _run_until_death(
     return sorted(suspects)
 
 
-def _emptied(tasks: deque[Task]) -> Iterator[Task]:
+def _drain(tasks: deque[Task]) -> Iterator[Task]:
     """Remove and yield all tasks, in their order."""
     while tasks:
         yield tasks.popleft()
 
 
-def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
+def _next(tasks: deque[Task], started_jobs: set[int], wanted_jobs: set[int]) -> Task:
     """Remove and return the next task of a wanted check, or else the first task of the last check.
 
     If possible, this is not a task of a check whose first block is under way.
@@ -174,7 +174,7 @@ def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
     index = 0
     last = -1
     for at, (place, _) in enumerate(tasks):
-        if place in begun:
+        if place in started_jobs:
             continue
         if place in wanted_jobs:
             index = at
@@ -187,7 +187,7 @@ def _next(tasks: deque[Task], begun: set[int], wanted_jobs: set[int]) -> Task:
     return task
 
 
-def together(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
+def grouped_by_check(jobs: list[Job], tasks: deque[Task]) -> deque[Task]:
     """Sort tasks so that checks with the same name follow each other, because they may share cached results."""
     first = {job.check: place for place, job in reversed(list(enumerate(jobs)))}
     return deque(sorted(tasks, key=lambda task: (first[jobs[task[0]].check], task)))
@@ -218,7 +218,7 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
         prepared = worker.submit(prepare_worker, file)
     begun = time.monotonic()
     turn = sys.getswitchinterval()
-    sys.setswitchinterval(TURN)
+    sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         Thread(target=feed, daemon=True).start()
         feeding = True

@@ -20,7 +20,7 @@ from dpverify.kernels.numba_internals import seconds_compiling
 from dpverify.processes import end_copies, own_group, unspooled
 from dpverify.symbolic.exact.numbers import working_precision
 
-OF = " of "  # separates a stage of a check from the check's label, in names of foreign code
+STAGE_SEPARATOR = " of "  # separates a stage of a check from the check's label, in names of foreign code
 BITS = 53  # default precision of balls: that of a float
 
 Task = tuple[int, int]  # number of the job, number of the block
@@ -58,17 +58,17 @@ class Job:
         return self.find().parts
 
     @property
-    def asked(self) -> str:
+    def request_key(self) -> str:
         """Key of its blocks in the store."""
         return f"{self.label} {self.context.budget.name} {self.context.seed}"
 
     @property
     def terms(self) -> tuple[str, ...]:
         """Further inputs of its blocks besides the evidence, including reused results of a recorded run."""
-        return repr(self.context.share), repr(self.context.budget), *self.context.taken
+        return repr(self.context.share), repr(self.context.budget), *self.context.reusable_hashes
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether the check runs in this budget."""
         return self.context.budget.reaches(self.find().least_budget)
 

@@ -69,7 +69,7 @@ def _rule(statement: Statement, checks: Sequence[Check]) -> Rule | None:
     if statement.rhs is not None and statement.relation not in ORDERS:
         return None
     applied = (check for check in checks if isinstance(check, ExhaustiveCheck) and check.applies(statement))
-    return next((check.holds for check in applied if check.holds is not None), None)
+    return next((check.is_satisfied for check in applied if check.is_satisfied is not None), None)
 
 
 def _by_rule(rule: Rule, statement: Statement, point: Point) -> Probe:

@@ -133,7 +133,7 @@ def _between(a: int, b: int, c: int, d: int) -> tuple[int, int]:
 MODE_BITS = 3
 PAYLOAD_BITS = 10
 PAYLOADS = 1 << PAYLOAD_BITS
-FAR = 1 << 20  # assumed length of an integer interval that lacks an end
+ASSUMED_LENGTH = 1 << 20  # assumed length of an integer interval that lacks an end
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 97, 127, 251, 509, 1021, 2039, 4093, 8191, 65521, 131071, 1048573)
 
 
@@ -156,9 +156,9 @@ def _closed(interval: Interval) -> Interval:
     """Replace missing ends of an interval of integers by far ends."""
     lo, hi = interval.lo, interval.hi
     if lo is None:
-        lo = Fraction(-FAR) if hi is None else hi - FAR
+        lo = Fraction(-ASSUMED_LENGTH) if hi is None else hi - ASSUMED_LENGTH
     if hi is None:
-        hi = max(Fraction(FAR), lo + FAR)
+        hi = max(Fraction(ASSUMED_LENGTH), lo + ASSUMED_LENGTH)
     return Interval(lo, hi, integer=True)
 
 

@@ -45,7 +45,7 @@ class Sampler:
         return tuple((name, free_names(formula), cached_closure(formula)) for name, formula in self.statement.let)
 
     @cached_property
-    def _of_symbol(self) -> dict[str, tuple[tuple[str, frozenset[str], Closure], ...]]:
+    def _definitions_of_symbol(self) -> dict[str, tuple[tuple[str, frozenset[str], Closure], ...]]:
         """The definitions that the interval of each symbol needs."""
         definitions_of = {}
         for symbol, inequalities in self.solved.items():
@@ -63,7 +63,8 @@ class Sampler:
         """The names that the interval of each symbol depends on, including those in the definitions that it needs."""
         return {
             symbol: frozenset[str]().union(
-                *(inequality.names for inequality in inequalities), *(names for _, names, _ in self._of_symbol[symbol])
+                *(inequality.names for inequality in inequalities),
+                *(names for _, names, _ in self._definitions_of_symbol[symbol]),
             )
             for symbol, inequalities in self.solved.items()
         }
@@ -107,7 +108,7 @@ class Sampler:
             interval = interval.rounded()
         if not self.solved[symbol]:
             return interval
-        values = _defined(env, self._of_symbol[symbol])
+        values = _defined(env, self._definitions_of_symbol[symbol])
         for inequality in self.solved[symbol]:
             if (end := solve(inequality, symbol, values)) is not None:
                 interval = interval.cut(*end)
@@ -208,9 +209,9 @@ def _best_tail(
     """Return the best order of the remaining symbols. Cached, because a claim's statements and controls share it."""
     place = {symbol: i for i, symbol in enumerate(symbols)}
 
-    def badness(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
-        at = {symbol: i for i, symbol in enumerate((*head, *tail))}
-        missed = sum(not max((at[symbol], solved) for symbol, solved in way)[1] for way in ways)
+    def order_cost(tail: tuple[str, ...]) -> tuple[int, int, tuple[int, ...]]:
+        position = {symbol: i for i, symbol in enumerate((*head, *tail))}
+        missed = sum(not max((position[symbol], solved) for symbol, solved in way)[1] for way in ways)
         integers_before = late = 0
         for symbol in reversed(tail):
             if symbol in integers:
@@ -219,7 +220,7 @@ def _best_tail(
                 late += integers_before  # the integers that come after this real
         return missed, late, tuple(place[symbol] for symbol in tail)
 
-    return min(permutations(symbols), key=badness)
+    return min(permutations(symbols), key=order_cost)
 
 
 def _number(bits: Sequence[bool]) -> int:

@@ -41,11 +41,11 @@ from dpverify.symbolic.exact.evaluate import to_number
 from dpverify.symbolic.exact.numbers import to_value
 
 
-def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
+def unimplied_conditions(where: Sequence[str], statement: Statement) -> list[str]:
     """List the conditions that do not follow from a statement's own conditions and domains."""
     stated = [c for domain in statement.domains.values() for c in domain.constraints] + list(statement.requires)
-    conditions = {_one_way(link) for condition in stated for link in links(condition)}
-    links_of = {text: [_one_way(link) for link in links(parse_relation(text))] for text in where}
+    conditions = {_as_less_than(link) for condition in stated for link in links(condition)}
+    links_of = {text: [_as_less_than(link) for link in links(parse_relation(text))] for text in where}
     return [
         text
         for text, parts in links_of.items()
@@ -53,7 +53,7 @@ def not_granted(where: Sequence[str], statement: Statement) -> list[str]:
     ]
 
 
-def _one_way(link: Inequality) -> Inequality:
+def _as_less_than(link: Inequality) -> Inequality:
     return Inequality(FLIPPED[link.op], link.right, link.left) if link.op in {">", ">="} else link
 
 
@@ -86,12 +86,12 @@ class ExhaustiveCheck(Check):
     lhs: LeftSide | None = field(default=None, kw_only=True)  # left side at a point; None: the claim's formula
     # Rule that replaces the two sides of a statement in words. If a point lacks a symbol, the rule must test the
     # conditions on it.
-    holds: Rule | None = field(default=None, kw_only=True)
+    is_satisfied: Rule | None = field(default=None, kw_only=True)
     # Prose that explains why these points suffice; the statement is then argued. Empty if they do not suffice.
     why_sufficient: str = field(default="", kw_only=True)
     # Conditions that ``why_sufficient`` assumes. The statement must grant each of them.
     where: Sequence[str] = field(default=(), kw_only=True)
-    # Faults that must be refuted. With ``holds`` at least one is required; otherwise one is generated.
+    # Faults that must be refuted. With ``is_satisfied`` at least one is required; otherwise one is generated.
     planted: Sequence[Planted] = field(default=(), kw_only=True)
     # Weaker statements that hold at all points. Required if code decides and refutes the statement at every point.
     neighbours: Sequence[TrueNeighbour] = field(default=(), kw_only=True)
@@ -102,15 +102,15 @@ class ExhaustiveCheck(Check):
     reads_conditions: ClassVar[bool] = False  # whether the points are built from the statement's own conditions
 
     def __post_init__(self) -> None:
-        if self.holds is not None and self.lhs is not None:
-            raise ValueError(f"check {self.name!r} must give lhs or holds, not both.")
-        if self.holds is not None and not self.planted:
+        if self.is_satisfied is not None and self.lhs is not None:
+            raise ValueError(f"check {self.name!r} must give lhs or is_satisfied, not both.")
+        if self.is_satisfied is not None and not self.planted:
             raise ValueError(f"check {self.name!r} must plant a fault: a rule that nothing breaks cannot fail.")
 
     def can_judge(self, statement: Statement) -> bool:
         """Return whether there is a rule, or two sides and a relation that is decidable at a point."""
         sides = statement.rhs is not None and (self.lhs is not None or statement.lhs is not None)
-        return self.holds is not None or (sides and statement.relation not in ORDERS)
+        return self.is_satisfied is not None or (sides and statement.relation not in ORDERS)
 
     def cost(self, context: Context) -> float:
         """Return the declared core seconds, which most sets of points do not use up."""
@@ -119,30 +119,32 @@ class ExhaustiveCheck(Check):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Decide all points, then decide them again for each control until it is refuted."""
         statement = context.statement
-        if (recorded := refuted_again(context, lambda point: self._again(context, point))) is not None:
+        if (recorded := refuted_again(context, lambda point: self._probe_recorded(context, point))) is not None:
             return recorded
-        findings = self._go_through(context, statement, self.lhs, self.holds, stop=False)
+        findings = self._go_through(context, statement, self.lhs, self.is_satisfied, stop=False)
         controls = self._controls(context, statement, findings)
         missed = missed_controls(controls) if controls or not findings.violations else ""
         open_ends = missed or findings.undecided or findings.undefined
-        ungranted = not_granted(self.where, statement) if self.why_sufficient and not findings.violations else []
-        enough = "argued" if self.holds or self.lhs or statement.free else "proved"
-        holds_status = enough if self.why_sufficient and not ungranted else "not refuted"
+        unimplied = (
+            unimplied_conditions(self.where, statement) if self.why_sufficient and not findings.violations else []
+        )
+        enough = "argued" if self.is_satisfied or self.lhs or statement.free else "proved"
+        holds_status = enough if self.why_sufficient and not unimplied else "not refuted"
         message = f"{len(findings.probes)} points, {len(findings.violations)} violations"
         if findings.undecided or findings.undefined:
             message += f", {findings.undecided} not decided, {findings.undefined} at which a side is undefined"
         if findings.outside:
             message += f", {findings.outside} more skipped because they do not meet the conditions"
-        if ungranted:
-            message += f", no proof: it needs {', '.join(ungranted)}, which the statement does not grant"
+        if unimplied:
+            message += f", no proof: it needs {', '.join(unimplied)}, which the statement does not grant"
         return self.result(
             status="refuted" if findings.violations else "inconclusive" if open_ends else holds_status,
-            message="; ".join(filter(None, [message, "" if ungranted else self.why_sufficient, missed])),
+            message="; ".join(filter(None, [message, "" if unimplied else self.why_sufficient, missed])),
             n=len(findings.probes),
             detects="a violation at any of the points",
             region=self.region,
             counterexamples=first_and_largest(findings.violations, statement.edges),
-            slack=slack_of(findings, statement.relation or "=") if self.holds is None else None,
+            slack=slack_of(findings, statement.relation or "=") if self.is_satisfied is None else None,
             controls=controls,
             true_neighbours=self._neighbours(context, findings) if findings.violations else [],
             figures={} if self.figures is None else self.figures(context),
@@ -152,13 +154,13 @@ class ExhaustiveCheck(Check):
         """Return whether a point certainly meets the conditions and domains on its symbols."""
         return not unmet_conditions(statement, point)
 
-    def _again(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
+    def _probe_recorded(self, context: Context, point: dict[str, Fraction]) -> Probe | None:
         """Probe the point of a recorded counterexample if this budget or the standard budget contains it."""
         statement = context.statement
         among = (point in map(as_point, self.points(budget)) for budget in (context.budget, BUDGETS["standard"]))
         if not any(among) or not self.meets_conditions(point, statement):
             return None
-        return _probe(Prober(statement, self.lhs), self.holds, point)
+        return _probe(Prober(statement, self.lhs), self.is_satisfied, point)
 
     def _go_through(
         self, context: Context, statement: Statement, lhs: LeftSide | None, rule: Rule | None, *, stop: bool
@@ -191,7 +193,7 @@ class ExhaustiveCheck(Check):
     def _controls(self, context: Context, statement: Statement, findings: Findings) -> list[ControlResult]:
         results = []
         if (
-            self.holds is None
+            self.is_satisfied is None
             and not findings.violations
             and (sharper := sharper_statement(statement, findings, FACTORS[0]))
         ):
@@ -207,15 +209,15 @@ class ExhaustiveCheck(Check):
 
     def _changed(self, context: Context, changed: ChangedStatement) -> Findings:
         """Decide the points for a changed statement until it is refuted."""
-        rule = changed.holds or (self.holds if changed.lhs is None else None)
+        rule = changed.is_satisfied or (self.is_satisfied if changed.lhs is None else None)
         statement = changed.statement(context.statement)
         return self._go_through(context, statement, changed.lhs or self.lhs, rule, stop=True)
 
     def _neighbours(self, context: Context, findings: Findings) -> list[ControlResult]:
         judged_by: JudgedBy = "formulas" if self.lhs is None else "measurement"
-        judged_by = judged_by if self.holds is None else "rule"
+        judged_by = judged_by if self.is_satisfied is None else "rule"
         declared = [(neighbour, partial(self._changed, context, neighbour)) for neighbour in self.neighbours]
-        decide = partial(_probe, Prober(context.statement, self.lhs), self.holds)
+        decide = partial(_probe, Prober(context.statement, self.lhs), self.is_satisfied)
         return true_neighbours(context.statement, findings, judged_by, declared, decide=decide, lhs=self.lhs)
 
 
@@ -263,14 +265,14 @@ class RuleCheck(ExhaustiveCheck):
     def run_block(self, context: Context, block: int) -> CheckResult:
         """Run the base check, and add the first counterexample in the interior."""
         result = super().run_block(context, block)
-        if result.status != "refuted" or self.holds is None or result.by_certificate:
+        if result.status != "refuted" or self.is_satisfied is None or result.by_certificate:
             return result
         result = msgspec.structs.replace(result, message=result.message.removesuffix(f"; {self.why_sufficient}"))
         edges = context.statement.edges
         for values in self.points(context.budget):
             point = as_point(values)
             if self.interior(point) and not edge_at(edges, point) and self.meets_conditions(point, context.statement):
-                probe = probed_by_rule(self.holds, point, context.statement)
+                probe = probed_by_rule(self.is_satisfied, point, context.statement)
                 if probe.holds is False:
                     examples = [example for example in result.counterexamples if example.kind != "interior"]
                     counterexamples = [*examples, counterexample("interior", probe)]

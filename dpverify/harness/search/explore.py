@@ -71,9 +71,9 @@ def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Valu
     """Walk uphill, one symbol at a time, and return the best point reached."""
     best = start
     best_score = score(start) or 0.0
-    moved = True
-    while moved and steps > 0:
-        moved = False
+    has_moved = True
+    while has_moved and steps > 0:
+        has_moved = False
         for symbol in sampler.symbols:
             for point in _moves(sampler, best, symbol):
                 if steps <= 0:
@@ -84,7 +84,7 @@ def climb(sampler: Sampler, score: Callable[[Values], float | None], start: Valu
                 if (value_score := score(point)) is not None and value_score > best_score:
                     best = point
                     best_score = value_score
-                    moved = True
+                    has_moved = True
     return best
 
 
@@ -172,7 +172,7 @@ def _changed(rng: Random, words: Words) -> Words:
     return tuple(changed)
 
 
-class _FoundError(Exception):
+class _PropertyMetError(Exception):
     """Raised at a point that has the property, so that Hypothesis shrinks it."""
 
 
@@ -208,11 +208,11 @@ def shrink(sampler: Sampler, has_property: Callable[[Values], bool], examples: i
         shorter += bool(simplest)
         if point in simplest or (shorter <= SHORTER and has_property(point)):
             simplest[:] = [point]
-            raise _FoundError
+            raise _PropertyMetError
 
     try:
         visit()
-    except _FoundError:
+    except _PropertyMetError:
         return simplest[0]
     except Unsatisfiable:
         return None

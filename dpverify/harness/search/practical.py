@@ -52,7 +52,7 @@ MOST_POINTS = 100  # number of points that are drawn
 TRIES = 300  # number of attempts to simplify a point
 # A simplified point must keep this share of the largest ratio; a ratio of FAR always suffices.
 SHARE = 0.5
-FAR = 2.0
+CLEAR_RATIO = 2.0
 
 
 def roles_of(statement: Statement) -> dict[str, Role]:
@@ -102,14 +102,14 @@ def practical_violation(
 
 def _simplest(sampler: Sampler, prober: Prober, violations: Sequence[Probe]) -> Probe | None:
     """Return the simplest violation that is far from equality, simplified further."""
-    enough = min(SHARE * max(probe.ratio for probe in violations), FAR)
+    enough = min(SHARE * max(probe.ratio for probe in violations), CLEAR_RATIO)
 
-    def wanted(point: Values) -> bool:
+    def is_wanted(point: Values) -> bool:
         probe = prober.probe(point)
         return whole_epochs(point) and probe is not None and probe.holds is False and probe.ratio >= enough
 
     start = min((probe.point for probe in violations if probe.ratio >= enough), key=size)
-    return prober.probe(simplify(sampler, wanted, start, TRIES))
+    return prober.probe(simplify(sampler, is_wanted, start, TRIES))
 
 
 def whole_epochs(point: Mapping[str, Fraction]) -> bool:

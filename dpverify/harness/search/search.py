@@ -21,7 +21,7 @@ from dpverify.ledger.results import ControlResult
 
 TRIES = 3000  # largest number of points that are tried
 SIMPLER = 48  # number of the simplest values of a symbol that are tried
-OF_TWO = 8  # the same for each of two symbols, and for a symbol that others follow
+SIMPLER_OF_TWO = 8  # the same for each of two symbols, and for a symbol that others follow
 # Relative distances from a real number within which a simpler number is looked for.
 ROOMS = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(1, 256))
 
@@ -38,7 +38,7 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
     best, length = start, size(start)
     tried: set[tuple[Fraction, ...]] = set()
 
-    def moved(points: Iterable[Values]) -> bool:
+    def move_to_first(points: Iterable[Values]) -> bool:
         """Move to the first of the points that is simpler and has the property."""
         nonlocal best, length
         for point in points:
@@ -57,12 +57,14 @@ def simplify(sampler: Sampler, has_property: Callable[[Values], bool], start: Va
         return False
 
     # A sum instead of any(): every symbol is tried in each round, even if an earlier symbol was changed.
-    while sum(moved(by_one(sampler, best, symbol)) for symbol in sampler.symbols) or moved(by_two(sampler, best)):
+    while sum(move_to_first(with_simpler_symbol(sampler, best, symbol)) for symbol in sampler.symbols) or move_to_first(
+        with_two_simplest(sampler, best)
+    ):
         pass
     return best
 
 
-def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
+def with_simpler_symbol(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     """Yield points with a simpler symbol: changed alone, with another symbol, or with all later symbols made to fit."""
     interval = sampler.interval(symbol, point)
     value = point[symbol]
@@ -71,28 +73,28 @@ def by_one(sampler: Sampler, point: Values, symbol: str) -> Iterator[Values]:
     for simpler in (*members, *smaller):
         yield {**point, symbol: simpler}
     for simpler in smaller:
-        for partner, along in point.items():
+        for partner, partner_value in point.items():
             if partner != symbol:
-                yield {**point, symbol: simpler, partner: along + simpler - value}
+                yield {**point, symbol: simpler, partner: partner_value + simpler - value}
                 if simpler and value:
-                    yield {**point, symbol: simpler, partner: along * value / simpler}
-                    yield {**point, symbol: simpler, partner: along * simpler / value}
-    for simpler in dict.fromkeys((*members[:OF_TWO], *smaller)):
+                    yield {**point, symbol: simpler, partner: partner_value * value / simpler}
+                    yield {**point, symbol: simpler, partner: partner_value * simpler / value}
+    for simpler in dict.fromkeys((*members[:SIMPLER_OF_TWO], *smaller)):
         if simpler != value and (fitted := _fitted(sampler, point, symbol, simpler)) is not None:
             yield fitted
 
 
-def by_two(sampler: Sampler, point: Values) -> Iterator[Values]:
+def with_two_simplest(sampler: Sampler, point: Values) -> Iterator[Values]:
     """Yield points in which two symbols have one of their simplest values, and all later symbols are made to fit."""
     bits = sum(map(complexity, point.values()))
     for place, first in enumerate(sampler.symbols):
-        for value in _simplest_members(sampler.interval(first, point))[:OF_TWO]:
+        for value in _simplest_members(sampler.interval(first, point))[:SIMPLER_OF_TWO]:
             fitted = _fitted(sampler, point, first, value) if value != point[first] else None
             if fitted is None:
                 continue
             before = sum(complexity(fitted[symbol]) for symbol in sampler.symbols[: place + 1])
             for second in sampler.symbols[place + 1 :]:
-                for second_value in _simplest_members(sampler.interval(second, fitted))[:OF_TWO]:
+                for second_value in _simplest_members(sampler.interval(second, fitted))[:SIMPLER_OF_TWO]:
                     if second_value != fitted[second] and before + complexity(second_value) <= bits:
                         point_of_two = _fitted(sampler, fitted, second, second_value)
                         if point_of_two is not None:
@@ -197,22 +199,22 @@ def search(
                 findings.violations.append(probe)
         return None if probe is None else probe.ratio
 
-    def sampled(point: Values) -> float | None:
-        before = len(findings.probes)
+    def sample_score(point: Values) -> float | None:
+        probe_count = len(findings.probes)
         ratio = score(point)
-        findings.sampled.extend(findings.probes[before:])
+        findings.sampled.extend(findings.probes[probe_count:])
         return ratio
 
-    def done() -> bool:
+    def is_done() -> bool:
         return stop and bool(findings.violations)
 
     for point in begin:
         score(point)
-        if done():
+        if is_done():
             return findings
-    drive_up(sampler, sampled, examples, seed, done)
+    drive_up(sampler, sample_score, examples, seed, is_done)
     for probe in findings.sharpest_first(STARTS):
-        if not done():
+        if not is_done():
             climb(sampler, score, probe.point, max(20, examples // (2 * STARTS)))
     findings.undefined = prober.undefined
     return findings
@@ -254,13 +256,13 @@ def largest_violation(sampler: Sampler, prober: Prober, findings: Findings) -> P
         return None
     largest = max(findings.violations, key=lambda p: p.ratio)
 
-    def wanted(point: Values) -> bool:
+    def is_wanted(point: Values) -> bool:
         probe = prober.probe(point)
         return probe is not None and probe.holds is False and probe.ratio >= NEARLY * largest.ratio
 
     if not sampler.admits(largest.point):
         return largest
-    return prober.probe(simplify(sampler, wanted, largest.point, LARGEST_TRIES))
+    return prober.probe(simplify(sampler, is_wanted, largest.point, LARGEST_TRIES))
 
 
 def simplest_violation(
@@ -268,7 +270,7 @@ def simplest_violation(
 ) -> Probe | None:
     """Return the simplest counterexample with a property, or None if none was found."""
 
-    def wanted(point: Values) -> bool:
+    def is_wanted(point: Values) -> bool:
         if not among(point):
             return False
         probe = prober.probe(point)
@@ -276,9 +278,9 @@ def simplest_violation(
 
     starts = (probe.point for probe in findings.violations if among(probe.point))
     start = min(starts, key=size, default=None)
-    simple = [] if start is None else [simplify(sampler, wanted, start)]
+    simple = [] if start is None else [simplify(sampler, is_wanted, start)]
     if not simple or max(map(complexity, simple[0].values()), default=0) > LONG or not sampler.admits(simple[0]):
-        shrunk = shrink(sampler, wanted, examples, seed)
+        shrunk = shrink(sampler, is_wanted, examples, seed)
         if shrunk is not None:
-            simple.append(simplify(sampler, wanted, shrunk))
+            simple.append(simplify(sampler, is_wanted, shrunk))
     return prober.probe(min(simple, key=size)) if simple else None

@@ -61,7 +61,7 @@ Ends = tuple[int | Fraction | str | None, int | Fraction | str | None]
 
 
 @dataclass(frozen=True)
-class Further:
+class ExtraPoints:
     """The results at points beyond those that are drawn."""
 
     violations: Sequence[Probe] = ()
@@ -109,17 +109,17 @@ class SearchCheck(Check):
         examples = self._examples(context)
         prober, sampler = self._prober(context, statement, self.lhs), self._sampler(statement)
 
-        def again(point: Point) -> Probe | None:
+        def probe_again(point: Point) -> Probe | None:
             return prober.probe(point) if sampler.in_domain(point) else None
 
-        if (recorded := refuted_again(context, again)) is not None:
+        if (recorded := refuted_again(context, probe_again)) is not None:
             return recorded
         begin = beginnings(sampler, self._corners(statement, sampler), examples)
         findings = self._search(context, sampler, prober, begin, examples, self._seed(context, block))
         region = _describe(sampler, statement)
-        further = Further()
+        further = ExtraPoints()
         if not findings.violations:
-            further = self._further(context, original, prober)
+            further = self._search_extra_points(context, original, prober)
             findings.violations += further.violations
         if not findings.probes and not findings.violations:
             return self.result(
@@ -170,15 +170,15 @@ class SearchCheck(Check):
         del context
         return search(sampler, prober, begin, examples, seed, stop=stop)
 
-    def _further(self, context: Context, original: Statement, prober: Prober) -> Further:
+    def _search_extra_points(self, context: Context, original: Statement, prober: Prober) -> ExtraPoints:
         """Probe a few points of ordinary sizes after a search without violations."""
         statement = self._narrowed(original)
         if self.lhs is not None:  # a left side that code measures takes too long at such sizes
-            return Further()
+            return ExtraPoints()
         probe = practical_violation(statement, self._domains(), 0, prober, drawn=False)
         sized = bool(practical_conditions(roles_of(statement)))
         window = "none at practical sizes" if sized and probe is None else ""
-        return Further(violations=[probe] if probe is not None else [], window=window)
+        return ExtraPoints(violations=[probe] if probe is not None else [], window=window)
 
     def _neighbours(self, statement: Statement, findings: Findings) -> list[ControlResult]:
         """Decide the true neighbours at the points that were searched."""

@@ -50,7 +50,7 @@ class DifferenceInterval(msgspec.Struct, frozen=True):
             return AS_CLAIMED
         return OPPOSITE if self.low > 0.0 else "no difference seen"
 
-    def moved(self, mean: float) -> DifferenceInterval:
+    def centred_at(self, mean: float) -> DifferenceInterval:
         """Return the same interval around another mean."""
         shift = mean - self.mean
         return DifferenceInterval(mean, self.low + shift, self.high + shift)
@@ -71,8 +71,10 @@ class RecordedOrder(msgspec.Struct, frozen=True):
         """Describe the ordering with its interval."""
         noise = f", noise as {self.noise}" if self.noise else ""
         mean, low, high = self.difference.mean, self.difference.low, self.difference.high
-        what = f"{self.method} minus {self.other}, {self.column.replace('_', ' ')}, epsilon {self.epsilon:g}{noise}"
-        return f"{what}: {mean:+.3g} ({low:+.3g} to {high:+.3g})"
+        comparison = (
+            f"{self.method} minus {self.other}, {self.column.replace('_', ' ')}, epsilon {self.epsilon:g}{noise}"
+        )
+        return f"{comparison}: {mean:+.3g} ({low:+.3g} to {high:+.3g})"
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class RecordedOrdersCheck(Check):
             name="no difference",
             fault="the same intervals, moved to a mean of 0",
             at_declared_size=True,
-            refuted=not any(order.difference.moved(0.0).seen == AS_CLAIMED for order in orders),
+            refuted=not any(order.difference.centred_at(0.0).seen == AS_CLAIMED for order in orders),
         )
         missed = missed_controls([control])
         agrees = all(order.difference.seen == AS_CLAIMED for order in orders)
@@ -153,8 +155,8 @@ def _orders_of(tables: Sequence[dict[str, Any]], claim: str) -> list[RecordedOrd
 def _summary(orders: Sequence[RecordedOrder]) -> str:
     """Count the outcomes, and show the orderings that most clearly contradict the claim."""
     counts = Counter(order.difference.seen for order in orders)
-    words = ", ".join(f"{seen} in {count}" for seen, count in sorted(counts.items()))
-    against = [order for order in orders if order.difference.seen == OPPOSITE]
-    against.sort(key=lambda order: order.difference.low / max(order.difference.high, 1e-300), reverse=True)
-    shown = "; ".join(order.words() for order in against[:MOST_SHOWN])
+    words = ", ".join(f"{verdict} in {count}" for verdict, count in sorted(counts.items()))
+    opposite_orders = [order for order in orders if order.difference.seen == OPPOSITE]
+    opposite_orders.sort(key=lambda order: order.difference.low / max(order.difference.high, 1e-300), reverse=True)
+    shown = "; ".join(order.words() for order in opposite_orders[:MOST_SHOWN])
     return f"of {len(orders)} orderings {words}" + (f", such as {shown}" if shown else "")

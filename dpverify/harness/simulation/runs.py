@@ -93,7 +93,7 @@ class PlannedRuns(NamedTuple, Generic[CaseT]):
     n: int
 
 
-def moved(values: Sequence[float], target: float) -> list[float]:
+def with_mean(values: Sequence[float], target: float) -> list[float]:
     """Move values in [0, 1] proportionally towards 1 or 0 until their mean is the target."""
     mean = sum(values) / len(values)
     if mean < target:

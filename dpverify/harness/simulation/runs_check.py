@@ -22,7 +22,7 @@ from typing import Any, Final
 import numpy as np
 
 from dpverify.harness.checks import Context, missed_controls
-from dpverify.harness.neighbours import as_control
+from dpverify.harness.neighbours import neighbour_result
 from dpverify.harness.simulation.runs import (
     ALPHA,
     NO_FAULT,
@@ -31,7 +31,7 @@ from dpverify.harness.simulation.runs import (
     OptimizerFault,
     PlannedRuns,
     RunsBoundCheck,
-    moved,
+    with_mean,
 )
 from dpverify.harness.statistics.effects import Effect, smallest_sample
 from dpverify.ledger.results import CheckResult, ControlResult
@@ -153,7 +153,7 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         left = {name: sum(map(math.isnan, values)) for name, values in total.items()}
         total = {name: [0.0 if math.isnan(value) else value for value in values] for name, values in total.items()}
         judgements = {stream.name: self._judge(context, stream, total[stream.name]) for stream in streams}
-        controls = [self._moved(context, stream, total[stream.name]) for stream in own_streams]
+        controls = [self._shifted_control(context, stream, total[stream.name]) for stream in own_streams]
         controls += [
             ControlResult(
                 name=s.fault.name,
@@ -166,24 +166,27 @@ class RunsCheck(RunsBoundCheck[CaseT]):
             if s.fault is not NO_FAULT
         ]
         sharpest = max(own_streams, key=lambda stream: judgements[stream.name].ratio)
-        at = judgements[sharpest.name]
-        largest = f"largest ratio of lower confidence limit to bound: {at.ratio:.3g}, on {sharpest.case.words}"
+        judgement = judgements[sharpest.name]
+        largest = f"largest ratio of lower confidence limit to bound: {judgement.ratio:.3g}, on {sharpest.case.words}"
         level = f"at alpha = {ALPHA:g} for all problems together"
-        examples = [self._counterexample(sharpest.case, at.limit, at.bound, level)] if at.refutes else []
+        examples = (
+            [self._counterexample(sharpest.case, judgement.limit, judgement.bound, level)] if judgement.refutes else []
+        )
         missed = missed_controls(controls)
         statistic = "; ".join(
-            f"{s.case.words}: {judgements[s.name].words}{_counted(left[s.name])}{self._seen(context, s, total[s.name])}"
+            f"{s.case.words}: {judgements[s.name].words}{_counted(left[s.name])}"
+            f"{self._detectable_excess(context, s, total[s.name])}"
             for s in own_streams
         )
         return self.result(
-            status="refuted" if at.refutes else "inconclusive" if missed else "not refuted",
+            status="refuted" if judgement.refutes else "inconclusive" if missed else "not refuted",
             message="; ".join(filter(None, [largest, missed])),
             n=sum(stream.n for stream in own_streams),
             detects="; ".join(f"{s.case.name}: an excess of {self._excess(context, s.case):.3g}" for s in own_streams),
             statistic=statistic,
             counterexamples=examples,
             controls=controls,
-            true_neighbours=[self._at_bound(context, sharpest, total[sharpest.name])] if at.refutes else [],
+            true_neighbours=[self._at_bound(context, sharpest, total[sharpest.name])] if judgement.refutes else [],
         )
 
     def result(self, **fields: Any) -> CheckResult:
@@ -207,12 +210,12 @@ class RunsCheck(RunsBoundCheck[CaseT]):
     def _places(self, context: Context) -> list[tuple[PlannedRuns[CaseT], int]]:
         return [(stream, first) for stream in self._streams(context) for first in range(0, stream.n, PER_BLOCK)]
 
-    def _each(self, context: Context) -> float:
+    def _alpha_of_case(self, context: Context) -> float:
         return ALPHA / len(self.cases[context.budget.name])
 
     def _runs(self, context: Context, case: CaseT) -> int:
         bound = self.bound(context.statement, case) / self.top(context.statement, case)
-        return smallest_sample(Excess(bound), self._each(context), POWER)
+        return smallest_sample(Excess(bound), self._alpha_of_case(context), POWER)
 
     def _excess(self, context: Context, case: CaseT) -> float:
         return NEAR * (self.top(context.statement, case) - self.bound(context.statement, case))
@@ -220,10 +223,10 @@ class RunsCheck(RunsBoundCheck[CaseT]):
     def _judge(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> MeanAgainstBound:
         top = self.top(context.statement, stream.case)
         mean = sum(values) / len(values)
-        limit = lower_limit(values, self._each(context))
+        limit = lower_limit(values, self._alpha_of_case(context))
         return MeanAgainstBound(len(values), top * mean, top * limit, self.bound(context.statement, stream.case))
 
-    def _seen(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> str:
+    def _detectable_excess(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> str:
         """Describe the excess from which runs with this spread would have been refuted."""
         verdict = self._judge(context, stream, values)
         if verdict.refutes:
@@ -233,17 +236,17 @@ class RunsCheck(RunsBoundCheck[CaseT]):
         high = top
         for _ in range(20):
             middle = (low + high) / 2.0
-            if self._judge(context, stream, moved(values, middle / top)).refutes:
+            if self._judge(context, stream, with_mean(values, middle / top)).refutes:
                 high = middle
             else:
                 low = middle
         return f", an excess of {high - verdict.bound:.3g} would have been seen"
 
-    def _moved(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
+    def _shifted_control(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
         top = self.top(context.statement, stream.case)
         bound = self.bound(context.statement, stream.case)
         excess = self._excess(context, stream.case)
-        verdict = self._judge(context, stream, moved(values, (bound + excess) / top))
+        verdict = self._judge(context, stream, with_mean(values, (bound + excess) / top))
         return ControlResult(
             name=f"planted mean, {stream.case.name}",
             fault=f"runs with a mean beyond the bound by {excess:.3g}",
@@ -255,9 +258,9 @@ class RunsCheck(RunsBoundCheck[CaseT]):
     def _at_bound(self, context: Context, stream: PlannedRuns[CaseT], values: Sequence[float]) -> ControlResult:
         """Judge the same runs, moved to a mean equal to the bound."""
         bound = self.bound(context.statement, stream.case)
-        verdict = self._judge(context, stream, moved(values, bound / self.top(context.statement, stream.case)))
+        verdict = self._judge(context, stream, with_mean(values, bound / self.top(context.statement, stream.case)))
         words = f"the runs moved to the mean {bound:.4g}, on {stream.case.name}"
-        return as_control("moved to the bound", words, refuted=verdict.refutes, statistic=verdict.words)
+        return neighbour_result("moved to the bound", words, refuted=verdict.refutes, statistic=verdict.words)
 
 
 def _counted(left: int) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from dpverify.harness.checks import Context, missed_controls
-from dpverify.harness.neighbours import as_control
+from dpverify.harness.neighbours import neighbour_result
 from dpverify.harness.simulation.runs import (
     ALPHA,
     NO_FAULT,
@@ -60,7 +60,7 @@ class Family(Protocol[MadeT_co]):
         """Return the problem at a place."""
 
 
-class Found(NamedTuple):
+class MeasuredPlace(NamedTuple):
     """A place, and the ratio of the mean gradient of its problem to the bound in one run."""
 
     ratio: float
@@ -132,7 +132,9 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
             counterexamples=[example] if judgement.refutes else [],
             controls=controls,
             true_neighbours=[
-                as_control("largest run", "the largest of the runs as the bound on their mean", refuted=largest.refutes)
+                neighbour_result(
+                    "largest run", "the largest of the runs as the bound on their mean", refuted=largest.refutes
+                )
             ],
         )
 
@@ -154,10 +156,10 @@ class SearchRunsCheck(RunsBoundCheck[CaseT]):
         widest = min(drawn, key=lambda case: self.bound(statement, case) / self.top(statement, case))
         return cases[0], widest
 
-    def _try(self, statement: Statement, place: Any, rng: Generator) -> Found:
+    def _try(self, statement: Statement, place: Any, rng: Generator) -> MeasuredPlace:
         case = self.family.case(place.tolist())
         value = self._measured(statement, case, int(rng.integers(1 << 62)), NO_FAULT)
-        return Found(value / self.bound(statement, case), tuple(place.tolist()))
+        return MeasuredPlace(value / self.bound(statement, case), tuple(place.tolist()))
 
     def _runs(self, statement: Statement, case: CaseT, fault: OptimizerFault, rng: Generator) -> list[float]:
         seeds = rng.integers(1 << 62, size=CONFIRMED).tolist()

@@ -16,12 +16,12 @@ from dpverify.ledger.results import CheckResult, ControlResult, Method
 LEVEL = 0.99  # confidence level of every interval
 
 
-def slopes(logs: Vector, along: Vector) -> Vector:
+def slopes(logs: Vector, log_sizes: Vector) -> Vector:
     """Return the slope of a line fitted to each row.
 
     Shapes: ``logs`` (..., sizes), ``along`` (sizes,), returns (...).
     """
-    x = along - along.mean()
+    x = log_sizes - log_sizes.mean()
     slope: Vector = (logs * x).sum(axis=-1) / (x * x).sum()
     return slope
 
@@ -34,7 +34,7 @@ def interval(values: Vector) -> tuple[float, float, float]:
 
 
 ROUNDING = 1e-9  # Runs with equal slopes give intervals without width.
-OF = ("examples", "dimension", "epsilon")  # quantities whose exponents are fitted
+FITTED_QUANTITIES = ("examples", "dimension", "epsilon")  # quantities whose exponents are fitted
 
 
 class RunSize(Protocol):
@@ -130,7 +130,7 @@ class SlopesCheck(Check, Generic[SizeT]):
         if total is None:
             return self._result(status="inconclusive", message=self.beyond_share(context))
         values_of = {name: np.array([values for of, values in total if of == name]).T for name in sweeps}
-        rows = {name: slopes(np.log(values_of[name]), self._along(name, sizes)) for name, sizes in sweeps.items()}
+        rows = {name: slopes(np.log(values_of[name]), self._log_sizes(name, sizes)) for name, sizes in sweeps.items()}
         fits = {name: self._fit(rows[name], name, sizes) for name, sizes in sweeps.items()}
         failed = [name for name, fit in fits.items() if not self._passes(fit.high, fit.bound)]
         controls = [self._planted(name, rows[name], fits[name].bound) for name in sweeps]
@@ -168,14 +168,14 @@ class SlopesCheck(Check, Generic[SizeT]):
     def _places(self, context: Context) -> list[tuple[str, SizeT]]:
         return [(name, size) for name, sizes in self.sweeps[context.budget.name].items() for size in sizes]
 
-    def _along(self, name: str, sizes: Sequence[SizeT]) -> Vector:
-        of = OF[self.runs.names.index(name)]
-        return np.log([float(getattr(size, of)) for size in sizes])
+    def _log_sizes(self, name: str, sizes: Sequence[SizeT]) -> Vector:
+        quantity = FITTED_QUANTITIES[self.runs.names.index(name)]
+        return np.log([float(getattr(size, quantity)) for size in sizes])
 
     def _fit(self, rows: Vector, name: str, sizes: Sequence[SizeT]) -> FittedExponent:
-        along = self._along(name, sizes)
-        bound = slopes(np.log([self.runs.bound(size) for size in sizes]), along)
-        unit = slopes(np.log([self.runs.unit(size) for size in sizes]), along)
+        log_sizes = self._log_sizes(name, sizes)
+        bound = slopes(np.log([self.runs.bound(size) for size in sizes]), log_sizes)
+        unit = slopes(np.log([self.runs.unit(size) for size in sizes]), log_sizes)
         return FittedExponent(*interval(rows), float(bound), float(unit))
 
     def _passes(self, high: float, bound: float) -> bool:
@@ -184,12 +184,12 @@ class SlopesCheck(Check, Generic[SizeT]):
 
     def _planted(self, name: str, rows: Vector, bound: float) -> ControlResult:
         """Move the exponents to the tested value, where they must not pass."""
-        moved = rows - rows.mean() + bound + self.room
+        shifted = rows - rows.mean() + bound + self.room
         return ControlResult(
             name=f"a slow decay in {name}",
             fault=f"the measured exponents in {name}, moved to a mean of {bound + self.room:.3f}",
             at_declared_size=True,
-            refuted=not self._passes(interval(moved)[2], bound),
+            refuted=not self._passes(interval(shifted)[2], bound),
         )
 
     def _columns(

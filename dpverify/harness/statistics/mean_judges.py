@@ -196,9 +196,9 @@ class ProportionBound:
     def decide(self, context: Context, statistics: MeanMoments, alpha: float) -> Judgement:
         """Refute if the Clopper-Pearson limit is above the bound."""
         bound = _bound(self.bound, context)
-        ones = round(statistics.mean * statistics.n)
-        lower, _ = proportion_limits(ones, statistics.n, alpha)
-        words = f"{ones} of {statistics.n}, lower confidence limit {lower:.6g}, bound {bound:.6g}"
+        successes = round(statistics.mean * statistics.n)
+        lower, _ = proportion_limits(successes, statistics.n, alpha)
+        words = f"{successes} of {statistics.n}, lower confidence limit {lower:.6g}, bound {bound:.6g}"
         if lower > bound:
             return Judgement("refutes", words, Number(float=lower), Number(float=bound))
         return Judgement("agrees", words)
@@ -213,5 +213,5 @@ class ProportionBound:
 
     def true_neighbour(self, context: Context, statistics: MeanMoments) -> tuple[str, MeanMoments]:
         """Return the sums of a sample with no more ones than the bound allows."""
-        ones = math.floor(_bound(self.bound, context) * statistics.n)
-        return f"a sample with {ones} ones", replace(statistics, mean=ones / statistics.n)
+        successes = math.floor(_bound(self.bound, context) * statistics.n)
+        return f"a sample with {successes} ones", replace(statistics, mean=successes / statistics.n)

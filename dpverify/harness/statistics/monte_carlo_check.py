@@ -11,7 +11,7 @@ import numpy as np
 
 from dpverify.harness.checks import Check, Context, as_point, missed_controls
 from dpverify.harness.exact_results import numbers
-from dpverify.harness.neighbours import as_control
+from dpverify.harness.neighbours import neighbour_result
 from dpverify.harness.statistics.effects import Plan
 from dpverify.harness.statistics.mean_judges import Judge, Judgement, MeanMoments, Sample
 from dpverify.harness.statistics.pieces import Pieces
@@ -123,18 +123,20 @@ class MonteCarloCheck(Check):
             kernel_disagrees=judgement.outcome == "disagrees",
             counterexamples=_counterexamples(at_point, plan, judgement),
             controls=controls,
-            true_neighbours=[*self._moved(at_point, total[0], plan.alpha), *spared] if status == "refuted" else [],
+            true_neighbours=[*self._shifted_controls(at_point, total[0], plan.alpha), *spared]
+            if status == "refuted"
+            else [],
             figures=judgement.figures,
         )
 
-    def _moved(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
+    def _shifted_controls(self, context: Context, statistics: Any, alpha: float) -> list[ControlResult]:
         """Judge the check's own sample, moved to the bound."""
         if (neighbour := self.judge.true_neighbour(context, statistics)) is None:
             return []
-        words, moved = neighbour
-        judgement = self.judge.decide(context, moved, alpha)
+        words, shifted = neighbour
+        judgement = self.judge.decide(context, shifted, alpha)
         return [
-            as_control(
+            neighbour_result(
                 "moved to the bound", words, refuted=judgement.outcome != "agrees", statistic=judgement.statistic
             )
         ]

@@ -49,13 +49,13 @@ def trajectory_tests(statistics: TrajectoryStatistics, alpha: float) -> list[Tes
     steps, d = statistics.sums.shape
     n = statistics.n
     part = alpha * SHARE
-    along = statistics.lengths.sum(axis=1)
-    across = statistics.lengths.sum(axis=0)
+    step_lengths = statistics.lengths.sum(axis=1)
+    coordinate_lengths = statistics.lengths.sum(axis=0)
     means = statistics.sums.ravel() / np.sqrt(n)
     outcomes = [
-        scale_test("scale of all", np.array([along.sum()]), n * d * steps, part, lambda _: "all steps together"),
-        scale_test("scale of a step", along, n * d, part, lambda i: f"t={i + 1}"),
-        scale_test("scale of a coordinate", across, n * steps, part, lambda i: f"coordinate {i + 1}"),
+        scale_test("scale of all", np.array([step_lengths.sum()]), n * d * steps, part, lambda _: "all steps together"),
+        scale_test("scale of a step", step_lengths, n * d, part, lambda i: f"t={i + 1}"),
+        scale_test("scale of a coordinate", coordinate_lengths, n * steps, part, lambda i: f"coordinate {i + 1}"),
         normal_test("mean", means, part, lambda i: f"t={i // d + 1}, coordinate {i % d + 1}"),
     ]
     if steps > 1:
@@ -149,7 +149,7 @@ Simulate = Callable[[Context, np.random.Generator, int], Pieces]
 
 
 @dataclass(frozen=True)
-class Seen:
+class DetectableFaults:
     """The smallest faults that a check must detect."""
 
     correlation: float  # of one pair of whitened steps
@@ -162,13 +162,13 @@ def shape(context: Context) -> tuple[int, int]:
     return int(context.point["T"]), int(context.point["d"])
 
 
-def plan_to_see(
-    smoke: Seen, otherwise: Seen, pairs: Pairs = "products", *, block: int | None = None
+def plan_to_detect(
+    smoke: DetectableFaults, larger_budgets: DetectableFaults, pairs: Pairs = "products", *, block: int | None = None
 ) -> Callable[[Context], Plan]:
     """Return a plan that detects given faults, smaller ones outside smoke runs."""
 
     def sized(context: Context) -> Plan:
-        sizes = smoke if context.budget.name == "smoke" else otherwise
+        sizes = smoke if context.budget.name == "smoke" else larger_budgets
         effect = TrajectoryEffect(
             *shape(context), scale=sizes.scale, row_scale=sizes.row_scale, correlation=sizes.correlation, pairs=pairs
         )
@@ -222,17 +222,17 @@ class TrajectoryLaw:
         ``alpha`` is the probability that any test does so if the law holds.
         """
         outcomes = trajectory_tests(statistics, alpha)
-        against = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
-        if against:
-            words = f"{against[0].name}: {against[0].detail}, p = {against[0].p_value:.2g}"
-            if other_tests := ", ".join(o.name for o in against[1:]):
+        refuting = sorted((o for o in outcomes if o.refuted), key=lambda o: o.p_value)
+        if refuting:
+            words = f"{refuting[0].name}: {refuting[0].detail}, p = {refuting[0].p_value:.2g}"
+            if other_tests := ", ".join(o.name for o in refuting[1:]):
                 words += f"; and by {other_tests}"
         else:
             nearest = min(outcomes, key=lambda o: o.p_value)
             words = f"{len(outcomes)} exact tests agree; nearest: {nearest.name}: {nearest.detail}"
             words += f", p = {nearest.p_value:.2g}"
         return Judgement(
-            "disagrees" if against else "agrees", words, figures={FIGURE: self._columns(context, statistics)}
+            "disagrees" if refuting else "agrees", words, figures={FIGURE: self._columns(context, statistics)}
         )
 
     def _columns(self, context: Context, statistics: TrajectoryStatistics) -> dict[str, list[float]]:

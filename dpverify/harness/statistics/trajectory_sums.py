@@ -34,7 +34,7 @@ Entries = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 ROUNDING = 1e-13  # entries of the inverse below this share of the largest in their row are rounding errors of 0
 SPARSE = 16  # a row of a sparse inverse has at most this many entries on average
 
-_kept: list[tuple[Floats, Floats, Whitening]] = []
+_whitening_cache: list[tuple[Floats, Floats, Whitening]] = []
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ class Whitening:
 def whitening(covariance: Floats) -> Whitening:
     """Factor a covariance. The last two are cached, because all blocks of a check use the same covariance."""
     frozen = not covariance.flags.writeable
-    for remembered, values, result in _kept:
+    for remembered, values, result in _whitening_cache:
         if (frozen and remembered is covariance) or np.array_equal(values, covariance):
             return result
     result = Whitening(factor := cholesky_factor(covariance), _sparse_inverse(factor))
     values = covariance.copy()
-    _kept[:] = [(covariance if frozen else values, values, result), *_kept[:1]]
+    _whitening_cache[:] = [(covariance if frozen else values, values, result), *_whitening_cache[:1]]
     return result
 
 
@@ -205,7 +205,7 @@ class _Sums:
         while begin < len(part):
             end = begin + WORD - self.signs.used
             self._sum_up(part[begin:end], NO_PRODUCTS)
-            self.signs.took(min(end, len(part)) - begin)
+            self.signs.count_replications(min(end, len(part)) - begin)
             begin = end
 
     def _sum_up(self, part: Floats, coordinates: Floats) -> Floats:
@@ -276,7 +276,7 @@ class _Signs:
         self.group: Bits = np.zeros(steps * d, dtype=np.uint64)
         self.bits: Bits = np.zeros((words_together(d), steps), dtype=np.uint64)
 
-    def took(self, n: int) -> None:
+    def count_replications(self, n: int) -> None:
         """Record n further replications in the group."""
         self.used += n
         if self.used == WORD:

@@ -211,7 +211,7 @@ class Elsewhere(NamedTuple):
     """An execution backend for the blocks of an audit; without one they are drawn in this process, in order."""
 
     pieces: Pieces
-    asked: str  # identifies mechanism, data sets and code, so that stored blocks of other audits are not reused
+    request_key: str  # identifies mechanism, data sets and code, so that stored blocks of other audits are not reused
     origin: Callable[[], tuple[Any, Any]]  # returns mechanism and data sets in another process; can be pickled
 
 
@@ -235,9 +235,9 @@ class Draws:
         self._said: tuple[tuple[int, int], Coins] | None = None
 
     @property
-    def asked(self) -> str:
+    def request_key(self) -> str:
         """Key of the draws in a store of blocks."""
-        mechanism = "" if self._elsewhere is None else self._elsewhere.asked
+        mechanism = "" if self._elsewhere is None else self._elsewhere.request_key
         return f"audit {mechanism} seed {self.seed} {'pairs' if self.pairs else 'coins'} {self.sizes}"
 
     def __getstate__(self) -> dict[str, object]:

@@ -47,16 +47,16 @@ class UnfoldedConvolution(Conv2d):  # type: ignore[misc]  # torch is loaded by n
 class ResidualBlock(Module):  # type: ignore[misc]  # as above
     """Two convolutions and a shortcut that subsamples pixels and pads channels with zeros (option A of He et al.)."""
 
-    def __init__(self, before: int, after: int, norm: Callable[[int], Any]) -> None:
+    def __init__(self, channels_in: int, channels_out: int, norm: Callable[[int], Any]) -> None:
         super().__init__()
-        self.more = after - before
-        self.stride = 1 if before == after else 2
+        self.more = channels_out - channels_in
+        self.stride = 1 if channels_in == channels_out else 2
         self.inner = nn.Sequential(
-            UnfoldedConvolution(before, after, 3, self.stride, 1),
-            norm(after),
+            UnfoldedConvolution(channels_in, channels_out, 3, self.stride, 1),
+            norm(channels_out),
             nn.ELU(),
-            UnfoldedConvolution(after, after, 3, 1, 1),
-            norm(after),
+            UnfoldedConvolution(channels_out, channels_out, 3, 1, 1),
+            norm(channels_out),
         )
 
     def forward(self, x: Any) -> Any:
@@ -90,11 +90,11 @@ def freeze_convolutions(network: Any) -> Any:
     return network
 
 
-def take_convolutions(network: Any, source: Any) -> None:
+def copy_convolutions(network: Any, source: Any) -> None:
     """Copy the convolutions of ``source``, a network with the same architecture, to ``network``."""
-    for mine, theirs in zip(network.modules(), source.modules(), strict=True):
-        if isinstance(mine, nn.Conv2d):
-            mine.load_state_dict(theirs.state_dict())
+    for module, source_module in zip(network.modules(), source.modules(), strict=True):
+        if isinstance(module, nn.Conv2d):
+            module.load_state_dict(source_module.state_dict())
 
 
 def load_parameters(network: Any, w: Vector) -> Any:
@@ -139,10 +139,10 @@ def _cnn5(shape: tuple[int, int, int], classes: int) -> Any:
 
 def _cnn6(shape: tuple[int, int, int], classes: int) -> Any:
     layers = []
-    before = shape[0]
-    for after in (32, 64, 128):
-        layers += [UnfoldedConvolution(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-        before = after
+    channels_in = shape[0]
+    for channels_out in (32, 64, 128):
+        layers += [UnfoldedConvolution(channels_in, channels_out, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+        channels_in = channels_out
     return nn.Sequential(*layers, nn.Flatten(), *_linear(128 * (shape[1] // 8) * (shape[2] // 8), 120, 84, classes))
 
 

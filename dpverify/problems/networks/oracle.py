@@ -113,7 +113,7 @@ class NetworkGradients:
         rows = [np.concatenate([gradient.flatten(1).numpy() for gradient in chunk], axis=1) for chunk in chunks]
         return np.concatenate(rows).astype(np.float64)
 
-    def judged(self, w: Vector, images: Images) -> tuple[float, float]:
+    def accuracy_and_loss(self, w: Vector, images: Images) -> tuple[float, float]:
         """Return the accuracy and the mean loss on images."""
         torch = self.torch
         right = 0

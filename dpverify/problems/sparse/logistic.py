@@ -203,12 +203,12 @@ class SparseBatchGradient:
         old: Vector,
         batches: Generator,
         noise: Generator,
-        kept: Matrix,
+        iterates: Matrix,
     ) -> int:
         """Do steps of noisy descent, as specified by ``CompiledDescent``."""
         rows, y, lengths = self._data
         data = rows, y, lengths, order, size, self.clip, self._lam, etas, rhos, std
-        return int(sparse_descent(*data, self._unit, self._sum, w, old, self._mean, batches, noise, kept))
+        return int(sparse_descent(*data, self._unit, self._sum, w, old, self._mean, batches, noise, iterates))
 
 
 class SparseRecursiveGradient(SparseBatchGradient):

@@ -24,7 +24,7 @@ from dpverify.calibrate.by_name import request_for
 from dpverify.kernels.check import ArgumentError
 from dpverify.papers.wang2019.accounting.runs import (
     BatchRun,
-    bought,
+    account_noise,
     largest_part,
     lemma_condition,
     printed_noise,
@@ -124,7 +124,7 @@ def test_only_the_upper_bound_certifies() -> None:
     request = ask()
     ends = calibrate_batches(request).noise["printed"].epsilon
     between = (float(ends[0]) + float(ends[1])) / 2
-    found = bought(request.run(), float(calibrate_batches(request).noise["printed"].noise), request.delta)
+    found = account_noise(request.run(), float(calibrate_batches(request).noise["printed"].noise), request.delta)
     assert found.epsilon.lower < between < found.epsilon.upper
     assert not _row(request.run(), found, between).certified
     assert _row(request.run(), found, found.epsilon.upper).certified

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from dpverify.harness import BUDGETS, Budget, ExhaustiveCheck, PaperChecks, Property, TrueNeighbour
-from dpverify.harness.admissible import admitted, unmet_conditions
+from dpverify.harness.admissible import reject_inadmissible, unmet_conditions
 from dpverify.harness.checks import Context, as_point
 from dpverify.harness.run.engine import run_jobs
 from dpverify.harness.run.tasks import Job
@@ -47,7 +47,7 @@ def refuted(
     side = Number(exact="1", float=1.0)
     example = Counterexample(kind="smallest", parameters=numbers, lhs=side, rhs=side)
     result = CheckResult(name="demo", method="exhaustive", status="refuted", counterexamples=[example])
-    return admitted(check(meets), statement, result)
+    return reject_inadmissible(check(meets), statement, result)
 
 
 def test_a_counterexample_with_every_condition_and_property_is_admitted() -> None:
@@ -93,7 +93,7 @@ def test_a_condition_whose_letters_the_point_lacks_is_declared_by_its_text() -> 
 
 def test_only_refutations_need_any() -> None:
     result = CheckResult(name="demo", method="search", status="not refuted")
-    assert admitted(check({}), STATEMENT, result) is result
+    assert reject_inadmissible(check({}), STATEMENT, result) is result
 
 
 def test_an_assumption_that_is_added_to_a_record_is_asked_for() -> None:

@@ -43,13 +43,13 @@ def always(point: Any, statement: Any) -> Outcome:
     return Outcome(False)
 
 
-def rule_check(holds: Rule, points: range, *neighbours: TrueNeighbour) -> ExhaustiveCheck:
+def rule_check(is_satisfied: Rule, points: range, *neighbours: TrueNeighbour) -> ExhaustiveCheck:
     return ExhaustiveCheck(
         "words",
         "rule",
         points=lambda _: ({"s": s} for s in points),
-        holds=holds,
-        planted=[Planted("less", holds=at_most(1))],
+        is_satisfied=is_satisfied,
+        planted=[Planted("less", is_satisfied=at_most(1))],
         neighbours=neighbours,
     )
 
@@ -95,13 +95,13 @@ def test_a_rule_that_is_changed_to_refute_always_is_an_error_of_ours(words: Stat
 
 def test_a_rule_without_a_point_to_spare_needs_a_neighbour(words: Statement) -> None:
     assert run(rule_check(at_most(5), range(6, 10)), words).status == "inconclusive"
-    larger = TrueNeighbour("ten", holds=at_most(10))
+    larger = TrueNeighbour("ten", is_satisfied=at_most(10))
     assert run(rule_check(at_most(5), range(6, 10), larger), words).status == "refuted"
 
 
 @for_each("neighbour", [always, at_most(8)])
 def test_a_refuted_neighbour_is_named(neighbour: Rule, words: Statement) -> None:
-    result = run(rule_check(at_most(5), range(6, 10), TrueNeighbour("ten", holds=neighbour)), words)
+    result = run(rule_check(at_most(5), range(6, 10), TrueNeighbour("ten", is_satisfied=neighbour)), words)
     assert result.status == "inconclusive"
     assert result.error == "this check cannot pass: it refuted the true neighbour ten (another rule)"
 

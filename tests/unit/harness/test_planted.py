@@ -24,7 +24,7 @@ def test_a_planted_right_side_takes_the_place_of_the_printed_one(statements: dic
 
 @for_each(
     "given",
-    [{}, {"rhs": "n"}, {"rhs": "printed", "lhs": lambda *_: 0}, {"lhs": lambda *_: 0, "holds": lambda *_: True}],
+    [{}, {"rhs": "n"}, {"rhs": "printed", "lhs": lambda *_: 0}, {"lhs": lambda *_: 0, "is_satisfied": lambda *_: True}],
 )
 def test_a_fault_gives_exactly_one_thing(given: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"exactly one|must use the name printed"):

@@ -12,7 +12,7 @@ import pytest
 
 from dpverify.harness import BUDGETS, Budget, Context, ExhaustiveCheck, Outcome, Planted, SearchCheck
 from dpverify.harness.checks import Check
-from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.ledger.statements import Statement
@@ -24,10 +24,10 @@ def judged(check: Check, statement: Statement, recorded: CheckResult | None = No
     return check.finish(context, [check.run_block(context, 0)])
 
 
-def moved(statement: Statement, scale: float = 1.0) -> Iterator[Moved]:
+def moved(statement: Statement, scale: float = 1.0) -> Iterator[OutputDistance]:
     """A mechanism whose output number s moves by s."""
     for s in (1, 2, 3):
-        yield Moved({"s": Fraction(s)}, scale * s, partial(Fraction, s), f"output {s}")
+        yield OutputDistance({"s": Fraction(s)}, scale * s, partial(Fraction, s), f"output {s}")
 
 
 REPLAY = ReplayCheck(
@@ -47,8 +47,8 @@ CHECKS = (
     replace(
         POINTS,
         name="rule",
-        holds=lambda point, _: Outcome(point["s"] <= 2 - point["s"] / 4, point["s"], 2 - point["s"] / 4),
-        planted=(Planted("never", holds=lambda point, _: False),),
+        is_satisfied=lambda point, _: Outcome(point["s"] <= 2 - point["s"] / 4, point["s"], 2 - point["s"] / 4),
+        planted=(Planted("never", is_satisfied=lambda point, _: False),),
     ),
 )
 

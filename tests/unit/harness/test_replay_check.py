@@ -8,16 +8,16 @@ from functools import partial
 import numpy as np
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
 
 
-def moved(statement: Statement, scale: float = 1.0) -> Iterator[Moved]:
+def moved(statement: Statement, scale: float = 1.0) -> Iterator[OutputDistance]:
     """A mechanism whose output number s moves by s."""
     for s in (1, 2, 3):
-        yield Moved({"s": Fraction(s)}, scale * s, partial(Fraction, s), f"output {s}")
+        yield OutputDistance({"s": Fraction(s)}, scale * s, partial(Fraction, s), f"output {s}")
 
 
 def random(most: float) -> ReplayCheck:
@@ -59,8 +59,8 @@ def test_an_output_that_moves_by_less_than_the_law_is_a_disagreement_too(stateme
 
 
 def test_an_output_that_moves_where_it_should_not_is_a_disagreement(statements: dict[str, Statement]) -> None:
-    def still(statement: Statement) -> Iterator[Moved]:
-        yield Moved({"s": Fraction(1)}, 1e-9, lambda: Fraction(0), "output 1")
+    def still(statement: Statement) -> Iterator[OutputDistance]:
+        yield OutputDistance({"s": Fraction(1)}, 1e-9, lambda: Fraction(0), "output 1")
 
     result = judged(replace(random(1.0), replays=still), statements["bits"], "s + 1")
     assert (result.status, result.kernel_disagrees) == ("inconclusive", True)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import Point
-from dpverify.harness.admissible import LineLoss, Witness, linear, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, linear, witness_properties
 from dpverify.harness.checks import as_point
 from tests.for_each import for_each
 
@@ -72,18 +72,18 @@ def _valley(_: Point) -> Witness:
 def test_each_property_holds_and_fails(
     name: str, enough: Mapping[str, int | str], too_small: Mapping[str, int | str]
 ) -> None:
-    shown = shown_by(_valley, "the valley")[name]
+    shown = witness_properties(_valley, "the valley")[name]
     assert shown.is_met(as_point(enough))
     assert not shown.is_met(as_point(too_small))
 
 
 def test_without_g_and_l_they_are_1_and_without_r_any_gap_will_do() -> None:
-    shown = shown_by(_valley, "the valley")
+    shown = witness_properties(_valley, "the valley")
     assert not shown["lipschitz"].is_met({})
     assert not shown["smooth"].is_met({})
     assert shown["bounded-gap"].is_met({})
-    assert not shown_by(lambda _: Witness({linear(ONE): 1}), "a slope")["bounded-gap"].is_met({})
+    assert not witness_properties(lambda _: Witness({linear(ONE): 1}), "a slope")["bounded-gap"].is_met({})
 
 
 def test_a_number_that_is_missing_is_a_property_that_is_not_met() -> None:
-    assert not shown_by(lambda point: Witness({linear(point["slope"]): 1}), "a slope")["lipschitz"].is_met({})
+    assert not witness_properties(lambda point: Witness({linear(point["slope"]): 1}), "a slope")["lipschitz"].is_met({})

@@ -60,8 +60,8 @@ def test_asking_ahead_changes_nothing_and_stays_inside() -> None:
     before = rows.copy()
     for t in range(1, 2 * N + 1):  # the last step of an epoch has no next example
         example_of(t, order)
-        module.ask_ahead(t, order, rows, np.uint64(5))
-        python_of(module.ask_ahead)(t, order, rows, np.uint64(5))
+        module.prefetch_next_example(t, order, rows, np.uint64(5))
+        python_of(module.prefetch_next_example)(t, order, rows, np.uint64(5))
     assert np.array_equal(rows, before)
 
 

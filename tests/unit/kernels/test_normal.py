@@ -44,7 +44,7 @@ def test_pieces_give_the_numbers_of_the_whole() -> None:
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python bodies call Python bodies: compiled code would hand them plain integers, which do not wrap around."""
     drawn(0, 1)  # compiled before its parts are replaced, also where no other test ran in this process
-    for name in ("next_word", "seldom", "point_of", "number_after"):
+    for name in ("next_word", "accept_or_reject", "point_of", "number_after"):
         monkeypatch.setattr(module, name, python_of(getattr(module, name)))
 
 
@@ -61,7 +61,7 @@ def test_jitted_and_python_agree() -> None:
 
 
 def test_the_python_bodies_of_the_parts_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng, cases, compiled = generator(6, bits="pcg64"), [], (module.next_word, module.seldom)
+    rng, cases, compiled = generator(6, bits="pcg64"), [], (module.next_word, module.accept_or_reject)
     for layer in (0, 0, 0, 1, 7, 255) * 20:
         bits = rng.integers(0, 2**64, 5, dtype=np.uint64)
         word = (bits[0] & ~np.uint64(0xFF)) | np.uint64(layer)

@@ -12,7 +12,7 @@ from flint import arb, ctx
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Matrix, Vector
-from dpverify.papers.tools.checks.privacy import seen_delta
+from dpverify.papers.tools.checks.privacy import delta_lower_bound
 from dpverify.privacy.batches import (
     BatchSteps,
     batch_delta,
@@ -252,7 +252,7 @@ def test_both_ends_are_near_at_the_paper_s_settings(n: int, batch: int, passes: 
     found = batch_epsilon(steps, 1e-5)
     assert 1.0 < found.ratio < 1.25
     # A bound of the same pair with losses rounded down is not above the new one, and not far below.
-    assert 1e-6 < seen_delta(batch / n, noise, steps[0].count, found.lower) < 1e-5 * (1.0 + 2e-3)
+    assert 1e-6 < delta_lower_bound(batch / n, noise, steps[0].count, found.lower) < 1e-5 * (1.0 + 2e-3)
 
 
 def test_the_upper_bound_grows_with_steps_and_falls_with_noise() -> None:

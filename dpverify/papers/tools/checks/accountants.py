@@ -57,7 +57,7 @@ def _ends(bounds: Bounds) -> Ends:
 
 
 @cache
-def _true_1(T: int, N: int, alpha: float, ordering: Ordering) -> Ends:
+def _exact_1(T: int, N: int, alpha: float, ordering: Ordering) -> Ends:
     """Return bounds on the maximum: equal if all patterns are tried, otherwise from trees without merging."""
     if pattern_count(T, N, ordering) <= MOST_PATTERNS:
         value, _ = largest_sum(T, N, Fraction(alpha), ordering)
@@ -66,7 +66,7 @@ def _true_1(T: int, N: int, alpha: float, ordering: Ordering) -> Ends:
 
 
 @cache
-def _found_1(T: int, N: int, alpha: float, ordering: Ordering, close: float) -> Ends:
+def _reported_1(T: int, N: int, alpha: float, ordering: Ordering, close: float) -> Ends:
     """Return the reported bounds, or, if ``close`` is not 0, those of the tree that merges points this close."""
     if close == 0.0:
         return _ends(tree_sum_of_squares(T, N, alpha, ordering))
@@ -82,12 +82,12 @@ def _of_trees(tree: Callable[..., FreshTree | SrTree]) -> Ends:
 def _ratio_1(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Callable[[Point, Statement], Fraction]:
     def lhs(point: Point, statement: Statement) -> Fraction:
         run = int(point["T"]), int(point["N"]), _weight(point), _ordering(statement)
-        return _over(side, _true_1(*run), _found_1(*run, float(point["close"])), fault)
+        return _ratio_to_true(side, _exact_1(*run), _reported_1(*run, float(point["close"])), fault)
 
     return lhs
 
 
-def _over(side: Side, true: Ends, bounds: Ends, fault: Callable[[Fraction], Fraction]) -> Fraction:
+def _ratio_to_true(side: Side, true: Ends, bounds: Ends, fault: Callable[[Fraction], Fraction]) -> Fraction:
     """Return the true value over the upper bound, or the lower bound over the true value, rounded conservatively."""
     return true[0] / fault(bounds[1]) if side == "upper" else fault(bounds[0]) / true[1]
 
@@ -128,12 +128,12 @@ def _in_floats(T: int, N: int, s: Squares) -> nodes.NodeSensitivities:
 
 
 @cache
-def _true_2(T: int, N: int, alpha: float, ordering: Ordering, sizes: int) -> Fraction:
+def _exact_2(T: int, N: int, alpha: float, ordering: Ordering, sizes: int) -> Fraction:
     return largest_sum_2(T, N, Fraction(alpha), _drawn(sizes), ordering)[0]
 
 
 @cache
-def _found_2(T: int, N: int, alpha: float, ordering: Ordering, sizes: int, close: float, grain: int) -> Ends:
+def _reported_2(T: int, N: int, alpha: float, ordering: Ordering, sizes: int, close: float, grain: int) -> Ends:
     sensitivities = _in_floats(T, N, _drawn(sizes))
     if close == 0.0:
         return _ends(sr_sum_of_squares(sensitivities, alpha, ordering))
@@ -143,8 +143,8 @@ def _found_2(T: int, N: int, alpha: float, ordering: Ordering, sizes: int, close
 def _ratio_2(side: Side, fault: Callable[[Fraction], Fraction] = Fraction) -> Callable[[Point, Statement], Fraction]:
     def lhs(point: Point, statement: Statement) -> Fraction:
         run = int(point["T"]), int(point["N"]), _weight(point), _ordering(statement), int(point["sizes"])
-        true = _true_2(*run)
-        return _over(side, (true, true), _found_2(*run, float(point["close"]), int(point["grain"])), fault)
+        true = _exact_2(*run)
+        return _ratio_to_true(side, (true, true), _reported_2(*run, float(point["close"]), int(point["grain"])), fault)
 
     return lhs
 

@@ -13,7 +13,7 @@ from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tools.checks.privacy import down, seen_delta
+from dpverify.papers.tools.checks.privacy import delta_lower_bound, down
 from dpverify.privacy.batches import BatchSteps, batch_epsilon
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.participation import Bounds
@@ -23,7 +23,7 @@ CHECKS = PaperChecks("tools", __name__)
 
 
 @cache
-def _found(q: float, sigma: float, T: int, delta: float) -> Bounds:
+def _reported_bounds(q: float, sigma: float, T: int, delta: float) -> Bounds:
     return batch_epsilon([BatchSteps(q, sigma, T)], delta)
 
 
@@ -31,7 +31,7 @@ def _end(point: Point, side: str) -> float:
     q = float(point["q"])
     sigma = float(point["sigma"])
     T = int(point["T"])
-    bounds = _found(q, sigma, T, down(point["delta"]))
+    bounds = _reported_bounds(q, sigma, T, down(point["delta"]))
     return bounds.upper if side == "upper" else bounds.lower
 
 
@@ -47,14 +47,14 @@ def _exact(point: Point, epsilon: float) -> arb:
     return (q * ((x - 1) / width).erfc() - threshold * (x / width).erfc()) / 2
 
 
-def _at_upper(factor: float = 1.0) -> LeftSide:
+def _delta_at_upper(factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
         return _exact(point, factor * _end(point, "upper"))
 
     return lhs
 
 
-def _below(factor: float = 1.0, least: float = 0.0) -> LeftSide:
+def _delta_at_lower(factor: float = 1.0, least: float = 0.0) -> LeftSide:
     """Return the left side: the least delta for epsilon in [0, lower bound), or 1 if the lower bound is 0.
 
     Delta falls with epsilon and is continuous, so the least value is the delta at the lower bound. A positive lower
@@ -68,15 +68,15 @@ def _below(factor: float = 1.0, least: float = 0.0) -> LeftSide:
     return lhs
 
 
-def _seen(factor: float = 1.0) -> LeftSide:
+def _delta_lower_bound(factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         at = float(point["q"]), float(point["sigma"]), int(point["T"])
-        return Fraction(seen_delta(*at, factor * _end(point, "upper")))
+        return Fraction(delta_lower_bound(*at, factor * _end(point, "upper")))
 
     return lhs
 
 
-def _known(budget: Budget) -> Iterator[PointLike]:
+def _points_with_known_delta(budget: Budget) -> Iterator[PointLike]:
     noises = [
         ("1/1000", "1"),
         ("1/100", "3/5"),
@@ -95,7 +95,7 @@ def _known(budget: Budget) -> Iterator[PointLike]:
         yield {"q": 1, "sigma": sigma, "T": T, "delta": delta}
 
 
-def _many(budget: Budget) -> Iterator[PointLike]:
+def _points_with_many_steps(budget: Budget) -> Iterator[PointLike]:
     for q, sigma, T, delta in (
         ("50/32561", "1.3187", 1302, "1e-5"),
         ("200/49990", "1.1314", 625, "1e-5"),
@@ -126,30 +126,30 @@ CHECKS.add(
     RuleCheck(
         "batches-upper",
         "known",
-        points=_known,
-        lhs=_at_upper(),
+        points=_points_with_known_delta,
+        lhs=_delta_at_upper(),
         seconds=0.4,
         region=KNOWN,
-        planted=[Planted("2% less epsilon", lhs=_at_upper(0.98), at_declared_size=True)],
+        planted=[Planted("2% less epsilon", lhs=_delta_at_upper(0.98), at_declared_size=True)],
     ),
     RuleCheck(
         "batches-upper",
         "many-steps",
-        points=_many,
-        lhs=_seen(),
+        points=_points_with_many_steps,
+        lhs=_delta_lower_bound(),
         seconds=0.3,
-        planted=[Planted("a third less epsilon", lhs=_seen(2 / 3), at_declared_size=True)],
+        planted=[Planted("a third less epsilon", lhs=_delta_lower_bound(2 / 3), at_declared_size=True)],
     ),
     RuleCheck(
         "batches-lower",
         "known",
-        points=_known,
-        lhs=_below(),
+        points=_points_with_known_delta,
+        lhs=_delta_at_lower(),
         seconds=0.4,
         region=KNOWN,
         planted=[
-            Planted("2% more epsilon", lhs=_below(1.02), at_declared_size=True),
-            Planted("an epsilon above 0 where 0 is the right lower end", lhs=_below(least=1e-6)),
+            Planted("2% more epsilon", lhs=_delta_at_lower(1.02), at_declared_size=True),
+            Planted("an epsilon above 0 where 0 is the right lower end", lhs=_delta_at_lower(least=1e-6)),
         ],
     ),
 )

@@ -17,13 +17,13 @@ from dpverify.harness import Budget, PaperChecks, Planted, Point, RuleCheck
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
-from dpverify.papers.tools.checks.privacy import down, seen_delta
+from dpverify.papers.tools.checks.privacy import delta_lower_bound, down
 from dpverify.papers.tran2022.accounting import algorithm_2_sums as definition
 from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_mu, largest_sum
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.accounting.noise import AccountedRun, UnitNoise, sigma_for, unit_noise
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
-from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, needed
+from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, least_noise
 from dpverify.privacy.gaussian_safe import delta_ball
 from dpverify.privacy.participation import check_ordering, pattern_count
 from dpverify.symbolic.exact.numbers import ball
@@ -46,7 +46,7 @@ def _run(point: Point, statement: Statement, algorithm: str) -> AccountedRun:
 
 
 @cache
-def _worst(algorithm: str, run: AccountedRun) -> tuple[Fraction, float]:
+def _worst_mu(algorithm: str, run: AccountedRun) -> tuple[Fraction, float]:
     """Return the exact mu^2 at sigma 1 of the worst pattern, and 0; in long runs, 0 and mu of a found pattern."""
     N, T, alpha, gamma, eta, G, L, ordering = astuple(run)
     if pattern_count(T, N, ordering) > MOST_PATTERNS:
@@ -72,7 +72,7 @@ def _delta(algorithm: str, factor: float = 1.0, *, lower: bool = False) -> LeftS
         epsilon = float(point["epsilon"])
         delta = float(point["delta"])
         sigma = sigma_for(noise, epsilon, delta) * factor * (noise.mu.lower / noise.mu.upper if lower else 1.0)
-        exact, reached = _worst(algorithm, run)
+        exact, reached = _worst_mu(algorithm, run)
         return delta_ball((ball(exact).sqrt() if exact else arb(reached)) / arb(sigma), epsilon)
 
     return lhs
@@ -153,7 +153,7 @@ def _batch_run(point: Point, statement: Statement) -> BatchRun:
 
 @cache
 def _deviations(run: BatchRun, epsilon: float, delta: float) -> tuple[float, float]:
-    return run.deviations(needed(run, epsilon, delta).noise)
+    return run.deviations(least_noise(run, epsilon, delta).noise)
 
 
 def _ratios(point: Point, statement: Statement, factor: float) -> tuple[arb, arb]:
@@ -184,18 +184,18 @@ def _exact(factor: float = 1.0) -> LeftSide:
     return lhs
 
 
-def _seen(factor: float = 1.0) -> LeftSide:
+def _later_delta_lower_bound(factor: float = 1.0) -> LeftSide:
     """Return a lower bound on the delta of the later steps alone, from sums of rounded losses."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         _, later = _ratios(point, statement, factor)
         rate = float(point["batch"] / point["N"])
-        return Fraction(seen_delta(rate, float((1 / later).mid()), int(point["T"]), float(point["epsilon"])))
+        return Fraction(delta_lower_bound(rate, float((1 / later).mid()), int(point["T"]), float(point["epsilon"])))
 
     return lhs
 
 
-def _whole(budget: Budget) -> Iterator[PointLike]:
+def _full_batch_points(budget: Budget) -> Iterator[PointLike]:
     runs = (
         (1, 1, "1"),
         (7, 3, "1/2"),
@@ -227,7 +227,7 @@ for claim in KINDS:
         RuleCheck(
             claim,
             "all-data",
-            points=_whole,
+            points=_full_batch_points,
             lhs=_exact(),
             planted=[Planted("2% less noise", lhs=_exact(0.98), at_declared_size=True)],
             region="batches of all of the data, where delta is known in balls, with the deviations that a run adds",
@@ -237,8 +237,8 @@ for claim in KINDS:
             claim,
             "batches",
             points=_sampled,
-            lhs=_seen(),
-            planted=[Planted("a third less noise", lhs=_seen(2 / 3), at_declared_size=True)],
+            lhs=_later_delta_lower_bound(),
+            planted=[Planted("a third less noise", lhs=_later_delta_lower_bound(2 / 3), at_declared_size=True)],
             region="smaller batches, later steps only; delta from below by losses that share no code with the tool",
             seconds=0.5,
         ),

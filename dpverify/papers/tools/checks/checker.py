@@ -108,7 +108,7 @@ def _wrong_at(e: Expr, form: Form, signs: int, is_integer: bool, point: dict[str
 def _forms(scope_class: Any) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that all forms, signs and integrality of random expressions under random facts are correct."""
 
-    def holds(at: Point, statement: Statement) -> Outcome:
+    def is_satisfied(at: Point, statement: Statement) -> Outcome:
         rng = Random(int(at["draw"]))
         facts = _facts(rng)
         with working_precision(BITS):
@@ -127,7 +127,7 @@ def _forms(scope_class: Any) -> Callable[[Point, Statement], Outcome]:
                         return Outcome(False, note=f"{wrong}: {k.shown(e)} at {assignment}")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 class MergesPowers(k.Scope):  # type: ignore[misc]  # the checker has no types
@@ -240,8 +240,8 @@ CHECKS.add(
         "checker-arithmetic",
         "values",
         points=_draws,
-        holds=_forms(k.Scope),
-        planted=[Planted(name, holds=_forms(scope)) for name, scope in FAULTS],
+        is_satisfied=_forms(k.Scope),
+        planted=[Planted(name, is_satisfied=_forms(scope)) for name, scope in FAULTS],
         region="expressions of up to four operations in two real and two whole letters, 20 a draw, at up to 8 points",
         seconds=2.0,
     ),

@@ -91,7 +91,7 @@ def _reported(release: Release, clip: float, promise: Promise, seed: int) -> flo
     return math.nan if test.measured is None else test.measured
 
 
-def _off(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
+def _sensitivity_error(factor: float = 1.0, tried: float = 1.0) -> LeftSide:
     """Return the left side: the relative difference of the reported sensitivity from the exact one.
 
     ``factor`` multiplies the optimizer's clip length, ``tried`` the clip length that the tests assume.
@@ -173,7 +173,7 @@ def _missed(less: Fraction = Fraction(0)) -> LeftSide:
     return lhs
 
 
-def _too_seldom(factor: float = 1.0) -> LeftSide:
+def _false_alarm_rate(factor: float = 1.0) -> LeftSide:
     """Return the probability that correct noise fails as too small, at a level that is multiplied by ``factor``."""
 
     def lhs(point: Point, statement: Statement) -> arb:
@@ -240,11 +240,11 @@ CHECKS.add(
         "conform-sensitivity",
         "known",
         points=_optimizers,
-        lhs=_off(),
+        lhs=_sensitivity_error(),
         seconds=2.0,
         planted=[
-            Planted("clipped 1e-4 later", lhs=_off(factor=1.0 + 1e-4), at_declared_size=True),
-            Planted("no long gradients tried", lhs=_off(tried=2.0**-24)),
+            Planted("clipped 1e-4 later", lhs=_sensitivity_error(factor=1.0 + 1e-4), at_declared_size=True),
+            Planted("no long gradients tried", lhs=_sensitivity_error(tried=2.0**-24)),
         ],
         region="sums and means of clipped gradients, clipped coordinates, clipped sums; both kinds of neighbours",
     ),
@@ -261,9 +261,9 @@ CHECKS.add(
         "conform-noise-level",
         "limits",
         points=_samples,
-        lhs=_too_seldom(),
+        lhs=_false_alarm_rate(),
         seconds=2.0,
-        planted=[Planted("1% above the level", lhs=_too_seldom(1.01), at_declared_size=True)],
+        planted=[Planted("1% above the level", lhs=_false_alarm_rate(1.01), at_declared_size=True)],
         region="up to 9600 numbers",
     ),
     MonteCarloCheck(

@@ -28,7 +28,7 @@ def _counts(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return pairs[:, 0], pairs[:, 1]
 
 
-def _above(factor: float, *, forgotten: bool = False) -> LeftSide:
+def _chance_above_epsilon(factor: float, *, forgotten: bool = False) -> LeftSide:
     """Return the probability that the audit's bound exceeds epsilon; ``forgotten`` ignores the correction for delta."""
 
     def lhs(point: Point, statement: Statement) -> arb:
@@ -61,7 +61,7 @@ def _tail(count: int, n: int, p: arb) -> arb:
     return sum((comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(count + 1, n + 1)), arb(0))
 
 
-def _spent(fewer: int) -> LeftSide:
+def _spent_level(fewer: int) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> arb:
         n = int(point["n"])
         delta = float(point["delta"])
@@ -103,22 +103,22 @@ CHECKS.add(
         "audit-level",
         "all-counts",
         points=_games,
-        lhs=_above(1.0),
+        lhs=_chance_above_epsilon(1.0),
         region="up to 40 rounds",
         seconds=0.5,
         planted=[
-            Planted("twice the level", lhs=_above(2.0), at_declared_size=True),
-            Planted("delta forgotten", lhs=_above(1.0, forgotten=True)),
+            Planted("twice the level", lhs=_chance_above_epsilon(2.0), at_declared_size=True),
+            Planted("delta forgotten", lhs=_chance_above_epsilon(1.0, forgotten=True)),
         ],
     ),
     RuleCheck(
         "audit-share",
         "binomials",
         points=_shares,
-        lhs=_spent(0),
+        lhs=_spent_level(0),
         region="up to 300 rounds",
         seconds=0.02,
-        planted=[Planted("one round fewer", lhs=_spent(1), at_declared_size=True)],
+        planted=[Planted("one round fewer", lhs=_spent_level(1), at_declared_size=True)],
     ),
     RuleCheck(
         "limits-proportion",

@@ -56,8 +56,8 @@ def _difference(parties_less: int = 0, half: int = MODULUS // 2) -> LeftSide:
         added = [sum(column) % MODULUS for column in zip(*shares, strict=True)]
         opened = from_residues(added) if half == MODULUS // 2 else [v - MODULUS if v > half else v for v in added]
         exact = [sum(map(Fraction, column), Fraction(0)) for column in values.T.tolist()]
-        far: Fraction = max(abs(v - e / Fraction(unit)) for v, e in zip(opened, exact, strict=True))
-        return 2 * far
+        largest_error: Fraction = max(abs(v - e / Fraction(unit)) for v, e in zip(opened, exact, strict=True))
+        return 2 * largest_error
 
     return lhs
 
@@ -114,13 +114,13 @@ def _noise_off(factor: float = 1.0, silent: int = 0) -> LeftSide:
             gauss = Random(seed).gauss
             expected += [[gauss(0.0, 1.0) for _ in range(DIMENSION)] for _ in range(s.steps)]
             added += np.array(session.given) * (factor if party >= silent else 0.0)
-        off = 0.0
+        largest_error = 0.0
         for t, scale in enumerate([scales_of(s, DIMENSION)[min(t, 1)] for t in range(s.steps)]):
             deviation = promised["v^0" if t == 0 else "v^t"]
             opened = added[t] * scale.unit / s.batch
             ideal = expected[t] * deviation / np.sqrt(parties)
-            off = max(off, float(np.abs(opened - ideal).max()) / deviation)
-        return Fraction(off)
+            largest_error = max(largest_error, float(np.abs(opened - ideal).max()) / deviation)
+        return Fraction(largest_error)
 
     return lhs
 

@@ -50,10 +50,10 @@ def losses(q: float, sigma: float, T: int, swapped: bool) -> tuple[NDArray[np.fl
     """
     spread = 12.0 * sigma
     x = np.linspace(-spread, spread + 1.0, 20_001)
-    alone = special.ndtr(x / sigma)
-    moved = special.ndtr((x - 1.0) / sigma)
-    mixed = (1.0 - q) * alone + q * moved
-    law = np.diff(alone if swapped else mixed)
+    below = special.ndtr(x / sigma)
+    below_shifted = special.ndtr((x - 1.0) / sigma)
+    mixed = (1.0 - q) * below + q * below_shifted
+    law = np.diff(below if swapped else mixed)
     at = np.logaddexp(np.log1p(-q) if q < 1.0 else -np.inf, np.log(q) + (2.0 * x - 1.0) / (2.0 * sigma**2))
     least = -at[1:] if swapped else at[:-1]  # the loss is monotone: its least value in each piece
     width = 1.5 * float(np.ptp(least)) if T == 1 else _width(least, law, T)
@@ -80,7 +80,7 @@ def _width(least: NDArray[np.float64], law: NDArray[np.float64], T: int) -> floa
     return 30.0 * deviation * math.sqrt(T) + 2.0 * float(np.ptp(least[law > 1e-18]))
 
 
-def seen_delta(q: float, sigma: float, T: int, epsilon: float) -> float:
+def delta_lower_bound(q: float, sigma: float, T: int, epsilon: float) -> float:
     """Return a lower bound on delta at epsilon >= 0, for the worse direction."""
     deltas = []
     for swapped in (False, True):
@@ -99,7 +99,7 @@ def down(value: Fraction) -> float:
     return near if Fraction(near) <= value else nextafter(near, 0.0)
 
 
-def _at_epsilon(factor: float) -> LeftSide:
+def _delta_at_epsilon(factor: float) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
         mu = float(point["mu"])
         epsilon = safe.safe_epsilon(mu, down(point["delta"]))
@@ -108,7 +108,7 @@ def _at_epsilon(factor: float) -> LeftSide:
     return lhs
 
 
-def _at_mu(factor: float) -> LeftSide:
+def _delta_at_mu(factor: float) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
         epsilon = down(point["epsilon"])
         mu = safe.safe_mu(epsilon, down(point["delta"]))
@@ -120,17 +120,17 @@ def _at_mu(factor: float) -> LeftSide:
 Reported = Callable[[float, float, int, float], float]
 
 
-def _seen(reported: Reported, factor: float = 1.0) -> LeftSide:
+def _delta_at_reported(reported: Reported, factor: float = 1.0) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Fraction:
         q = float(point["q"])
         sigma = float(point["sigma"])
         T = int(point["T"])
-        return Fraction(seen_delta(q, sigma, T, factor * reported(q, sigma, T, down(point["delta"]))))
+        return Fraction(delta_lower_bound(q, sigma, T, factor * reported(q, sigma, T, down(point["delta"]))))
 
     return lhs
 
 
-def _at_noise(factor: float) -> LeftSide:
+def _delta_at_noise(factor: float) -> LeftSide:
     """Return the left side: delta with the noise that is reported for an epsilon, on batches of 1000."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
@@ -139,12 +139,12 @@ def _at_noise(factor: float) -> LeftSide:
         delta = down(point["delta"])
         epsilon = sampled_epsilon(q, float(point["sigma"]), T, delta)
         std = sampled_std(round(1000 / q), 1000, T, 1.0, epsilon, delta)
-        return Fraction(seen_delta(q, factor * std * 1000 / 2.0, T, epsilon))
+        return Fraction(delta_lower_bound(q, factor * std * 1000 / 2.0, T, epsilon))
 
     return lhs
 
 
-def _many(budget: Budget) -> Iterator[PointLike]:
+def _sampled_points(budget: Budget) -> Iterator[PointLike]:
     for q, sigma, T, delta in (
         ("1", "1", 1, "1e-5"),
         ("1", "4", 16, "1e-5"),
@@ -164,8 +164,8 @@ def _many(budget: Budget) -> Iterator[PointLike]:
         yield {"q": q, "sigma": sigma, "T": T, "delta": delta}
 
 
-def _some(budget: Budget) -> Iterator[PointLike]:
-    return itertools.islice(_many(budget), 1, None, 2)
+def _fewer_sampled_points(budget: Budget) -> Iterator[PointLike]:
+    return itertools.islice(_sampled_points(budget), 1, None, 2)
 
 
 def _moment(order: int, q: Fraction, sigma: Fraction) -> arb:
@@ -200,7 +200,7 @@ def _bounds(order: int, q: float, sigma: float) -> tuple[float, ...]:
     return sampled_rdp(order, q, sigma), without_replacement_gaussian_sharp(order, q, sigma), generic
 
 
-def _over_bounds(factor: float, *, opposite: bool) -> LeftSide:
+def _ratio_to_bounds(factor: float, *, opposite: bool) -> LeftSide:
     def lhs(point: Point, statement: Statement) -> Exact:
         order = int(point["z"])
         q = Fraction(float(point["q"]))
@@ -233,7 +233,7 @@ def _few_orders(budget: Budget) -> Iterator[PointLike]:
     return (point for point in _orders(budget) if int(point["z"]) in {2, 5})
 
 
-def _less(lhs: LeftSide, name: str) -> list[Planted]:
+def _planted(lhs: LeftSide, name: str) -> list[Planted]:
     return [Planted(name, lhs=lhs, at_declared_size=True)]
 
 
@@ -242,55 +242,55 @@ CHECKS.add(
     SearchCheck(
         "gaussian-epsilon",
         "balls",
-        lhs=_at_epsilon(1.0),
+        lhs=_delta_at_epsilon(1.0),
         region={"mu": ("1/1000", 50), "delta": DELTAS},
-        planted=_less(_at_epsilon(1.0 - 1e-9), "1e-9 less epsilon"),
+        planted=_planted(_delta_at_epsilon(1.0 - 1e-9), "1e-9 less epsilon"),
     ),
     SearchCheck(
         "gaussian-mu",
         "balls",
-        lhs=_at_mu(1.0),
+        lhs=_delta_at_mu(1.0),
         region={"epsilon": ("1/1000", 500), "delta": DELTAS},
-        planted=_less(_at_mu(1.0 + 1e-9), "1e-9 more mu"),
+        planted=_planted(_delta_at_mu(1.0 + 1e-9), "1e-9 more mu"),
     ),
     RuleCheck(
         "sampling-poisson",
         "many-steps",
-        points=_many,
-        lhs=_seen(poisson_gaussian_epsilon),
+        points=_sampled_points,
+        lhs=_delta_at_reported(poisson_gaussian_epsilon),
         seconds=0.2,
-        planted=_less(_seen(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"),
+        planted=_planted(_delta_at_reported(poisson_gaussian_epsilon, 0.9), "a tenth less epsilon"),
     ),
     RuleCheck(
         "sampling-batches",
         "many-steps",
-        points=_many,
-        lhs=_seen(sampled_epsilon),
+        points=_sampled_points,
+        lhs=_delta_at_reported(sampled_epsilon),
         seconds=0.2,
-        planted=_less(_seen(sampled_epsilon, 0.9), "a tenth less epsilon"),
+        planted=_planted(_delta_at_reported(sampled_epsilon, 0.9), "a tenth less epsilon"),
     ),
     RuleCheck(
         "sampling-batches",
         "noise",
-        points=_some,
-        lhs=_at_noise(1.0),
+        points=_fewer_sampled_points,
+        lhs=_delta_at_noise(1.0),
         seconds=0.6,
-        planted=_less(_at_noise(0.9), "a tenth less noise"),
+        planted=_planted(_delta_at_noise(0.9), "a tenth less noise"),
     ),
     RuleCheck(
         "sampling-moments",
         "one-against-none",
         points=_orders,
-        lhs=_over_bounds(1.0, opposite=False),
+        lhs=_ratio_to_bounds(1.0, opposite=False),
         seconds=0.05,
-        planted=_less(_over_bounds(1.0 - 1e-8, opposite=False), "1e-8 less"),
+        planted=_planted(_ratio_to_bounds(1.0 - 1e-8, opposite=False), "1e-8 less"),
     ),
     RuleCheck(
         "sampling-moments",
         "opposite",
         points=_few_orders,
-        lhs=_over_bounds(1.0, opposite=True),
+        lhs=_ratio_to_bounds(1.0, opposite=True),
         seconds=0.5,
-        planted=_less(_over_bounds(0.98, opposite=True), "a fiftieth less"),
+        planted=_planted(_ratio_to_bounds(0.98, opposite=True), "a fiftieth less"),
     ),
 )

@@ -54,21 +54,21 @@ def _clipped(factor: float) -> LeftSide:
     return lhs
 
 
-def _moved(factor: float) -> LeftSide:
+def _clipped_sum_change(factor: float) -> LeftSide:
     """Return the left side: the change of the clipped sum if one example is replaced by its opposite."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
         (x, y, w), clip, everything = _data(point), float(point["C"]), np.arange(BATCH)
-        before = _summed(x, y, w, everything, clip * factor)
-        moved = []
+        original_sum = _summed(x, y, w, everything, clip * factor)
+        changes = []
         for i in range(0, BATCH, 4):
             replaced_x = x.copy()
             replaced_y = y.copy()
             replaced_x[i], replaced_y[i] = -x[i], y[i]
             for turned in (w, -w):
                 replaced_x[i] = np.sign((1 - 2 * y[i]) * (x[i] @ turned)) * -x[i]
-                moved.append(_square(before - _summed(replaced_x, replaced_y, w, everything, clip * factor)))
-        return max(moved) / (2 * Fraction(clip)) ** 2
+                changes.append(_square(original_sum - _summed(replaced_x, replaced_y, w, everything, clip * factor)))
+        return max(changes) / (2 * Fraction(clip)) ** 2
 
     return lhs
 
@@ -135,7 +135,7 @@ def _problems(budget: Budget) -> Iterator[PointLike]:
         yield {"d": d, "B": radius, "lam": lam, "draw": draw}
 
 
-def _off(lhs: LeftSide, name: str) -> list[Planted]:
+def _planted(lhs: LeftSide, name: str) -> list[Planted]:
     return [Planted(name, lhs=lhs, at_declared_size=True)]
 
 
@@ -148,16 +148,16 @@ CHECKS.add(
         lhs=_clipped(1.0),
         region=REGION,
         seconds=0.35,
-        planted=_off(_clipped(1.0 + ldexp(1.0, -40)), "2^-40 beyond the limit"),
+        planted=_planted(_clipped(1.0 + ldexp(1.0, -40)), "2^-40 beyond the limit"),
     ),
     RuleCheck(
         "clipping-neighbours",
         "exact",
         points=_clips,
-        lhs=_moved(1.0),
+        lhs=_clipped_sum_change(1.0),
         region=REGION,
         seconds=0.35,
-        planted=_off(_moved(1.01), "1% beyond the limit"),
+        planted=_planted(_clipped_sum_change(1.01), "1% beyond the limit"),
     ),
     RuleCheck(
         "problem-lipschitz",
@@ -165,7 +165,7 @@ CHECKS.add(
         points=_problems,
         lhs=_gradient(1.0),
         seconds=0.12,
-        planted=_off(_gradient(1.0 - 1e-6), "1e-6 less"),
+        planted=_planted(_gradient(1.0 - 1e-6), "1e-6 less"),
     ),
     RuleCheck(
         "problem-smoothness",
@@ -173,6 +173,6 @@ CHECKS.add(
         points=_problems,
         lhs=_change(1.0),
         seconds=0.12,
-        planted=_off(_change(0.999), "0.1% less"),
+        planted=_planted(_change(0.999), "0.1% less"),
     ),
 )

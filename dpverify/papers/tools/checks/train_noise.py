@@ -43,7 +43,7 @@ ETA = 0.05
 GAMMA = 0.25
 CHANGE_CLIP = 0.125
 STAGES = 2
-OF_TREES = ("dp-nsgd", "sr-nsgd")
+TREE_ALGORITHMS = ("dp-nsgd", "sr-nsgd")
 
 
 def _data(examples: int, size: float) -> tuple[Dataset, Vector]:
@@ -62,7 +62,7 @@ def _request(algorithm: str, point: Point) -> Request:
         "lam": 0.0,
         "seed": int(point["draw"]),
     }
-    if algorithm in OF_TREES:
+    if algorithm in TREE_ALGORITHMS:
         gamma = GAMMA if algorithm == "sr-nsgd" else None
         return Request(algorithm, alpha=float(point["w"]), gamma=gamma, ordering="once", scale="clip", **shared)
     shared |= {"batch": int(point["batch"]), "scale": "clip"}
@@ -148,7 +148,7 @@ MEASURED = {"dp-nsgd": _of_dp_nsgd, "sr-nsgd": _of_sr_nsgd, "dp-srm": _of_dp_srm
 @cache
 def _applied(algorithm: str, request: Request, examples: int, factor: float) -> dict[str, float]:
     """Return the deviations of a run's updates, with its noise times ``factor``; infinite if ``train`` differs."""
-    dataset, row = _data(examples, 1.0 if algorithm in OF_TREES else 0.0)
+    dataset, row = _data(examples, 1.0 if algorithm in TREE_ALGORITHMS else 0.0)
     settings = request.settle(examples)
     problem = problem_of(dataset, settings)
     settings, _ = account(request, settings, dataset, problem)
@@ -168,7 +168,7 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
     settings: Any = request.settle(examples)
     problem = problem_of(_data(examples, 1.0)[0], settings)
     options: dict[str, Any] = {"n": examples, "epsilon": request.epsilon, "delta": request.delta}
-    if algorithm in OF_TREES:
+    if algorithm in TREE_ALGORITHMS:
         options |= {name: getattr(settings, name) for name in ("steps", "alpha", "eta", "ordering")}
         options |= {"lipschitz": problem.lipschitz, "smoothness": problem.smoothness, "d": DIMENSION}
         options |= {"gamma": settings.gamma} if algorithm == "sr-nsgd" else {}
@@ -185,7 +185,7 @@ def _calibrated(algorithm: str, request: Request, examples: int) -> dict[str, fl
     return {"std_0": float(batches.noise["exact"].std_0), "least": later, "largest": later}
 
 
-def _off(algorithm: str, factor: float = 1.0) -> LeftSide:
+def _deviation_error(algorithm: str, factor: float = 1.0) -> LeftSide:
     """Return the left side: the largest relative difference of an added deviation from the one of ``calibrate``."""
 
     def lhs(point: Point, statement: Statement) -> Fraction:
@@ -202,10 +202,10 @@ def _runs(algorithm: str) -> Callable[[Budget], Iterator[PointLike]]:
     def points(budget: Budget) -> Iterator[PointLike]:
         sizes = ((4, 11, 2, "1/4"), (6, 40, 3, "1/2"), (30, 90, 30, "1/8"))
         budgets = (("1/4", "1e-3"), ("1", "1e-5"), ("4", "1e-8"))
-        draws = {"smoke": 3 if algorithm in OF_TREES else 1, "standard": 8}.get(budget.name, 40)
+        draws = {"smoke": 3 if algorithm in TREE_ALGORITHMS else 1, "standard": 8}.get(budget.name, 40)
         for (N, T, batch, weight), (epsilon, delta), draw in itertools.product(sizes, budgets, range(draws)):
             point: PointLike = {"N": N, "T": T, "w": weight, "epsilon": epsilon, "delta": delta, "draw": draw}
-            yield point if algorithm in OF_TREES else {**point, "batch": batch}
+            yield point if algorithm in TREE_ALGORITHMS else {**point, "batch": batch}
 
     return points
 
@@ -216,8 +216,8 @@ for algorithm in MEASURED:
             f"train-noise-{algorithm}",
             "updates",
             points=_runs(algorithm),
-            lhs=_off(algorithm),
-            planted=[Planted("1e-8 less noise", lhs=_off(algorithm, 1.0 - 1e-8), at_declared_size=True)],
+            lhs=_deviation_error(algorithm),
+            planted=[Planted("1e-8 less noise", lhs=_deviation_error(algorithm, 1.0 - 1e-8), at_declared_size=True)],
             region="runs of 11 to 90 steps in 12 dimensions, with examples whose gradients are known",
             seconds=0.5,
         )

@@ -84,19 +84,19 @@ def pattern_sum(
             weights = [keep ** (z - t) for t in inside]
             if family == "G":
                 variance = squares.g_first if z <= 2 * examples else squares.g_later
-                moved = 2 * lipschitz * sum(weights, ZERO)
+                change = 2 * lipschitz * sum(weights, ZERO)
             elif family == "Delta":
                 variance = squares.delta
                 left = 4 * lipschitz
-                moved = ZERO
+                change = ZERO
                 for weight in reversed(weights):
-                    moved += min(jump, left) * weight
+                    change += min(jump, left) * weight
                     left -= min(jump, left)
             else:
                 variance = squares.drift
                 places = [(t - 1) % examples for t in inside]
-                moved = 2 * eta * smoothness * sum((p * w for p, w in zip(places, weights, strict=True)), ZERO)
-            total += moved**2 / _rational(variance)
+                change = 2 * eta * smoothness * sum((p * w for p, w in zip(places, weights, strict=True)), ZERO)
+            total += change**2 / _rational(variance)
     return to_fraction(total)
 
 
@@ -205,8 +205,8 @@ def _climbed(start: Pattern, T: int, N: int, value: Callable[[Pattern], float]) 
         for i in range(len(pattern)):
             begin = (pattern[i] - 1) // N * N
             for t in range(begin + 1, min(begin + N, T) + 1):
-                moved = (*pattern[:i], t, *pattern[i + 1 :])
-                if (moved_value := value(moved)) > reached:
-                    pattern = moved
-                    reached = moved_value
+                candidate = (*pattern[:i], t, *pattern[i + 1 :])
+                if (candidate_value := value(candidate)) > reached:
+                    pattern = candidate
+                    reached = candidate_value
     return pattern

@@ -113,7 +113,7 @@ def release_many(
 def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
     """Return Algorithm 1 on its worst case, with the accountant's mu, which the audit can reach."""
     mu = dp_nsgd_mu(parameters, check.whole(2, examples=examples))
-    schedule = visiting(mu, parameters.steps)
+    schedule = worst_schedule(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
     numbers = new_numbers(parameters, examples)
 
@@ -128,7 +128,7 @@ def dp_nsgd_mechanism(parameters: Parameters, examples: int) -> KernelMechanism:
 def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanism:
     """Return Algorithm 2 on a worst case of its G nodes, with the accountant's mu of all three families."""
     mu = sr_nsgd_mu(parameters, check.whole(2, examples=examples), SMOOTHNESS)
-    schedule = visiting(mu, parameters.steps)
+    schedule = worst_schedule(mu, parameters.steps)
     gradient, datasets = _worst_case(examples, parameters.steps * parameters.eta, parameters.lipschitz)
 
     def mechanism(dataset: DataSet, rng: Generator, size: int) -> Matrix:
@@ -143,7 +143,7 @@ def sr_nsgd_mechanism(parameters: SrParameters, examples: int) -> KernelMechanis
     return KernelMechanism(mechanism, datasets, mu)
 
 
-def visiting(mu: Bounds, steps: int) -> Indices:
+def worst_schedule(mu: Bounds, steps: int) -> Indices:
     """Return a schedule, shape (T,), whose visits to the replaced example are the accountant's worst pattern."""
     if mu.pattern is None:
         raise check.ArgumentError("pattern", None, "must be known: the run has too many epochs, or no noise")
@@ -211,12 +211,12 @@ def sandwich(setting: AuditedRun, rng: Generator, outputs: int, doubt: float, sh
     rho = groups / (2.0 * setting.sigma**2)
     bounds = setting.mu()
     exact = safe_epsilon(bounds.upper, setting.delta)
-    audited_mu = _seen_mu(setting, bounds, rng, outputs, doubt, short)
+    audited_mu = _audited_mu(setting, bounds, rng, outputs, doubt, short)
     proof = rho + 2.0 * root * math.sqrt(rho)
     return Epsilons(factor * root / setting.sigma, proof, exact, epsilon_of(audited_mu, setting.delta))
 
 
-def _seen_mu(setting: AuditedRun, bounds: Bounds, rng: Generator, outputs: int, doubt: float, short: float) -> float:
+def _audited_mu(setting: AuditedRun, bounds: Bounds, rng: Generator, outputs: int, doubt: float, short: float) -> float:
     """Return a lower confidence bound on mu from m^_1 .. m^_T of many runs on two neighbours, for the worst pattern."""
     assert bounds.pattern is not None, "patterns of short runs are written down"
     momentum = np.zeros(setting.steps)  # contribution of the replaced example; the others do not depend on the data set

@@ -190,7 +190,7 @@ class BlockTree(ABC, Generic[PointsT]):
         for a, b in pairs:
             parents.append((n, a, b, right[b].S.size))
             n = self._pairs(left[a], right[b], decay, factor, n)
-        return self._kept(n, factor), tuple(parents)
+        return self._thinned_candidates(n, factor), tuple(parents)
 
     def _reserve(self, size: int) -> None:
         """Make room for ``size`` candidates."""
@@ -206,7 +206,7 @@ class BlockTree(ABC, Generic[PointsT]):
         """Write the sums of all pairs of points to the candidates from index n on; return the next index."""
 
     @abstractmethod
-    def _kept(self, n: int, factor: float) -> PointsT:
+    def _thinned_candidates(self, n: int, factor: float) -> PointsT:
         """Return a copy of those of the first n candidates that are needed."""
 
 
@@ -259,7 +259,7 @@ def checked_accuracy(accuracy: float) -> float:
     return accuracy
 
 
-def outward(lower: float, upper: float, *, exact: bool, pattern: Pattern | None) -> Bounds:
+def widened(lower: float, upper: float, *, exact: bool, pattern: Pattern | None) -> Bounds:
     """Return bounds widened by a relative margin that covers rounding; it suffices as all terms are nonnegative."""
     return Bounds(lower * (1.0 - SAFETY), upper * (1.0 + SAFETY), exact, pattern)
 
@@ -278,7 +278,7 @@ def bounds_of(tree: Callable[..., Tree], value: Callable[[Pattern], float]) -> B
 
 def between(lower: float, upper: float, pattern: Pattern | None) -> Bounds:
     """Return bounds from the value of a pattern and an upper bound on all patterns, both up to rounding."""
-    return outward(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern)
+    return widened(lower, max(lower, upper), exact=upper <= lower * EXACT, pattern=pattern)
 
 
 def best_place(values: Vector, steps: int, examples: int) -> Bounds:
@@ -286,7 +286,7 @@ def best_place(values: Vector, steps: int, examples: int) -> Bounds:
     place = int(np.argmax(values))
     value = float(values[place])
     pattern = tuple(range(place + 1, steps + 1, examples)) if steps // examples <= LONGEST_PATTERN else None
-    return outward(value, value, exact=True, pattern=pattern)
+    return widened(value, value, exact=True, pattern=pattern)
 
 
 def best_of(first: Bounds, second: Bounds) -> Bounds:

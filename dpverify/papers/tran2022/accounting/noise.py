@@ -94,10 +94,10 @@ def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:
     T = setting.steps
     parameters = Parameters(T, setting.alpha, setting.eta, 1.0, setting.lipschitz, setting.ordering)
     deviation = parameters.node_deviation(N)
-    moved = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
+    sensitivity = 2.0 * setting.alpha * setting.lipschitz * largest_weight(setting.alpha, N, setting.ordering)
     return UnitNoise(
         printed_factor=2.0,
-        proof_mu=moved * math.sqrt(visits(T, N)) / deviation,
+        proof_mu=sensitivity * math.sqrt(visits(T, N)) / deviation,
         mu=dp_nsgd_mu(parameters, N),
         node_std={"f": deviation},
     )
@@ -128,9 +128,9 @@ def sr_proof_mu(s: AccountedRun, deviations: Mapping[str, float]) -> float:
     first, later = (visits_first(N), visits_later(T, N, s.ordering)) if T >= 2 * N else (everything, 0)
     families = ((gradient, first), (gradient, later), (jump, everything if T >= 2 * N else 0), (drift, everything))
     terms = [
-        math.sqrt(count) * moved / deviation if deviation > 0.0 else math.inf
-        for (moved, count), deviation in zip(families, deviations.values(), strict=True)
-        if moved > 0.0 and count > 0
+        math.sqrt(count) * sensitivity / deviation if deviation > 0.0 else math.inf
+        for (sensitivity, count), deviation in zip(families, deviations.values(), strict=True)
+        if sensitivity > 0.0 and count > 0
     ]
     return math.hypot(*terms)
 

@@ -1,7 +1,7 @@
 """Errors of Algorithm 1's momentum without noise: on a loss with a memory, and at the end of many short runs.
 
-Lemma 11 fails on the loss ``Memory`` under one permutation, long after the start, because the iterate stores the order
-of the examples.
+Lemma 11 fails on the loss ``LossWithMemory`` under one permutation, long after the start, because the iterate stores
+the order of the examples.
 
 The iterate has a coordinate w_k for each example k, a common coordinate u, and a clock v. With z = w_k - (mean of w_1
 .. w_N), example k has the loss
@@ -75,7 +75,7 @@ def _example_gradient(
 
 
 @dataclass(frozen=True)
-class Memory:
+class LossWithMemory:
     """The loss with a memory; like a ``Problem``, but its gap is infinite."""
 
     examples: int = 128  # N
@@ -128,7 +128,7 @@ class Memory:
         return mean
 
 
-class WatchedRun(DpNsgd):
+class RunWithMomentum(DpNsgd):
     """A run of Algorithm 1 that exposes its momentum."""
 
     @property
@@ -137,17 +137,17 @@ class WatchedRun(DpNsgd):
         return self._state.m.copy()
 
 
-def error_at(problem: Memory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:
+def error_at(problem: LossWithMemory, steps: int, alpha: float, eta: float, ordering: Ordering, seed: int = 0) -> float:
     """Return the momentum error ``|m_t - grad F(w_t)|`` at the last step of a run of Algorithm 1 without noise."""
     parameters = Parameters(steps, alpha, eta, 0.0, problem.lipschitz, ordering)
-    run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
+    run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
     run.advance(steps - 1)
     at = run.w
     run.advance(1)
     return float(np.linalg.norm(run.momentum - problem.gradient(at)))
 
 
-def printed_terms(problem: Memory, alpha: float, eta: float) -> float:
+def printed_terms(problem: LossWithMemory, alpha: float, eta: float) -> float:
     """Return the right side of Lemma 11 as printed: ``2 G sqrt(alpha) + 2 eta N L + eta L/alpha``."""
     smooth = problem.smoothness
     return 2 * problem.lipschitz * math.sqrt(alpha) + 2 * eta * problem.examples * smooth + eta * smooth / alpha

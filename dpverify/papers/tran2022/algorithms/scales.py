@@ -59,8 +59,8 @@ def node_deviation(alpha: float, lipschitz: float, sigma: float, v: float | Frac
 # Indices into an array of deviations
 G_FIRST = 0
 G_LATER = 1
-OF_DELTA = 2
-OF_R = 3
+DELTA_INDEX = 2
+R_INDEX = 3
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def alternating_spread(change: Fraction) -> Spreads:
     return lambda _epoch: GradientMoments(change**2 / 4, change**2 / 2, change**2)
 
 
-def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
+def window_weights(quantity: Sum, q: int, block: Value, gamma: Value) -> list[tuple[Value, Value]]:
     """Return the q + 1 weights (a_i, b_i) of the windows i = 1 .. q + 1; see the head of this file."""
     keep = 1 - gamma
     c: list[Value] = [ZERO]
@@ -65,16 +65,16 @@ def window_weights(which: Sum, q: int, block: Value, gamma: Value) -> list[tuple
     for _ in range(q):
         c.append(keep * c[-1] + powers[-1])
         powers.append(powers[-1] * block)
-    if which == "momentum":
+    if quantity == "momentum":
         return [(power, ZERO) for power in powers]
-    if which == "estimate":
+    if quantity == "estimate":
         inner = [(gamma * c[i], keep * c[i]) for i in range(1, q)]
         return [*inner, *([(c[q], ZERO)] if q else []), (powers[q], ZERO)]
     inner = [(-keep * (c[i] - c[i - 1]), keep * c[i]) for i in range(1, q)]
     return [*inner, *([(keep * c[q - 1], ZERO)] if q else []), (ZERO, ZERO)]
 
 
-def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
+def mean_square(quantity: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fraction, spreads: Spreads) -> Exact:
     """Return the mean square of one of the three sums over the permutations of all epochs; 0 for N = 1."""
     # ``alpha^2 N/(N-1) * sum over epochs of mean over x of (sum_j |f_j(x)|^2 - |sum_j f_j(x)|^2 / N)``, where f_j is
     # the contribution of the epoch's j-th step if it draws x (``tran2022:equation-8``, ``tran2022:lemma-11-sampling``,
@@ -86,7 +86,7 @@ def mean_square(which: Sum, t: int, n_examples: int, alpha: Fraction, gamma: Fra
     with working_precision(BALL_BITS):
         beta = as_value(1 - alpha, t)
         weight = as_value(gamma, t)
-        weights = window_weights(which, q, beta**n_examples, weight)
+        weights = window_weights(quantity, q, beta**n_examples, weight)
         sums = _powers(beta, n_examples, r), _powers(beta * beta, n_examples, r)
         total: Value = ZERO
         for epoch in range(q + 1):
@@ -122,10 +122,10 @@ def _of_epoch(
     """Return the mean over x of ``sum_j |f_j|^2 - |sum_j f_j|^2 / N`` for one epoch."""
     (late_sum, early_sum), (late_square, early_square) = sums
 
-    def form(one: int, other: int) -> Value:
-        squares = late[one] * late[other] * late_square + early[one] * early[other] * early_square
-        first = late[one] * late_sum + early[one] * early_sum
-        second = late[other] * late_sum + early[other] * early_sum
+    def form(i: int, j: int) -> Value:
+        squares = late[i] * late[j] * late_square + early[i] * early[j] * early_square
+        first = late[i] * late_sum + early[i] * early_sum
+        second = late[j] * late_sum + early[j] * early_sum
         return squares - first * second / n_examples
 
     own, cross, change = (to_value(part) for part in spread)
@@ -149,15 +149,15 @@ FACTORS: dict[Sum, Fraction] = {"difference": Fraction(2), "estimate": Fraction(
 """Factor of ``G sqrt(alpha)``; the factor of the momentum is that of Lemma 11."""
 
 
-def simple_bound(which: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:
+def simple_bound(quantity: Sum, alpha: Fraction, gamma: Fraction, lipschitz: Fraction, change: Fraction) -> arb:
     """Return the bound of the corrected lemma at every step, for N >= 2 and alpha >= 1/N."""
     # ``factor G sqrt(alpha) + 11/10 change sqrt(alpha/gamma)``, the second term for m_hat only; ``change`` bounds the
     # distance of an example's gradients at two consecutive anchors.
     check_parameters(1, 1, alpha, gamma)
     if gamma == 0:
         raise ValueError("gamma must be above 0, got gamma=0.")
-    first_term = _times_root(FACTORS[which] * lipschitz, to_value(alpha))
-    if which == "momentum":
+    first_term = _times_root(FACTORS[quantity] * lipschitz, to_value(alpha))
+    if quantity == "momentum":
         return first_term
     return first_term + _times_root(CHANGE_FACTOR * change, to_value(alpha / gamma))
 

@@ -91,24 +91,24 @@ def implicit_steps(n_examples: int, dimensions: int, epsilon: Fraction, delta: F
         raise ValueError(
             f"epsilon N^2/sqrt(d log(1/delta)) must be at least 2, got {float(cap)}: Theorem 6 has no number of steps."
         )
-    return last_that(fits)
+    return largest_integer(fits)
 
 
 def printed_steps(n_examples: int, dimensions: int, epsilon: Fraction) -> int:
     """Return Theorem 9's T, rounded down: the largest T with ``T^3 d^2 <= N^7 epsilon^4``."""
     target = Fraction(n_examples**7) * epsilon**4 / dimensions**2
-    return last_that(lambda steps: steps**3 <= target)
+    return largest_integer(lambda steps: steps**3 <= target)
 
 
-def last_that(fits: Callable[[int], bool]) -> int:
+def largest_integer(is_small_enough: Callable[[int], bool]) -> int:
     """Return the largest integer from 0 on that fits, by bisection; ``fits`` must be monotone."""
     low, high = 0, 1
-    while fits(high):
+    while is_small_enough(high):
         low = high
         high = 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
+        low, high = (middle, high) if is_small_enough(middle) else (low, middle)
     return low
 
 
@@ -214,9 +214,9 @@ def uphill_bound(ordering: Ordering, steps: int, variance: arb, big: Fraction = 
     mean = (big + 2 * SMALL) / 3
     if sign_terms.drift <= 0 or mean <= 0:
         return arb(0)
-    way = (arb(3) * steps).sqrt()
-    turned = 4 * steps * variance / to_ball(to_value(sign_terms.margin)) ** 2 / way
-    height = way / 2 - 4 * EXAMPLES * EPOCHS
+    path_length = (arb(3) * steps).sqrt()
+    turned = 4 * steps * variance / to_ball(to_value(sign_terms.margin)) ** 2 / path_length
+    height = path_length / 2 - 4 * EXAMPLES * EPOCHS
     lost = arb(0)
     if ordering == "fresh":
         lost = EPOCHS * (-to_ball(to_value(sign_terms.drift)) * height / EPOCHS / (arb(9) / 2)).exp()

@@ -136,24 +136,24 @@ def lemma_condition(run: BatchRun, batch: int, noise: float, order: float) -> Le
     return LemmaCondition(ratio, order - 1.0, 2.0 * ratio * -math.log(tau * order * (1.0 + ratio)) / 3.0)
 
 
-class Bought(NamedTuple):
+class AccountedNoise(NamedTuple):
     """A noise and the epsilon that it gives."""
 
     noise: float  # k
     epsilon: Bounds
 
 
-def bought(run: BatchRun, noise: float, delta: float) -> Bought:
+def account_noise(run: BatchRun, noise: float, delta: float) -> AccountedNoise:
     """Return bounds on the epsilon of a run with noise k."""
-    return Bought(noise, batch_epsilon(run.steps_at(noise), delta))
+    return AccountedNoise(noise, batch_epsilon(run.steps_at(noise), delta))
 
 
-def needed(run: BatchRun, epsilon: float, delta: float) -> Bought:
+def least_noise(run: BatchRun, epsilon: float, delta: float) -> AccountedNoise:
     """Return the least noise that is certified for (epsilon, delta)."""
     check_delta(delta)
     start = run.examples / run.batch
     factor = least_factor(lambda f: run.steps_at(start * f), epsilon, delta)
-    return bought(run, start * factor, delta)
+    return account_noise(run, start * factor, delta)
 
 
 def largest_part(epsilon: float, delta: float) -> float:

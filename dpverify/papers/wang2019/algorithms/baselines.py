@@ -221,11 +221,11 @@ class DpAgd(SampledRun):
                 self._w -= chosen * direction
                 self._recent.append(chosen)
                 return True
-            more = p.growth * self._rho_direction
-            if not self._pay(more):
+            rho_increment = p.growth * self._rho_direction
+            if not self._pay(rho_increment):
                 return False
-            noisy_gradient = (noisy_gradient + p.growth * self._measured(more)) / (1.0 + p.growth)
-            self._rho_direction += more
+            noisy_gradient = (noisy_gradient + p.growth * self._measured(rho_increment)) / (1.0 + p.growth)
+            self._rho_direction += rho_increment
         return False
 
     def _measured(self, rho: float) -> Vector:

@@ -87,8 +87,8 @@ def needed(c_2: Fraction, rate: arb, sampling: Sampling, c_1: Fraction = Fractio
     complement = 1 - rate
     if not k > 0:
         return arb.pos_inf()
-    besides = (complement * (complement / k - arb(1) / 2)).max(arb(0)) * most_u
-    h = (complement * m + besides).exp()
+    correction = (complement * (complement / k - arb(1) / 2)).max(arb(0)) * most_u
+    h = (complement * m + correction).exp()
     for _ in range(ROUNDS):
-        h = h.min((complement * m * (rate * h).min(arb(1)) + besides).exp())
+        h = h.min((complement * m * (rate * h).min(arb(1)) + correction).exp())
     return twice * h**2 / k * ball((r + KAPPA) / (2 * c**2)) + 1 / ball(KAPPA)

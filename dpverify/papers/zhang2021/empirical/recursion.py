@@ -35,10 +35,10 @@ class Quadratic:
         """Return (A, c): a start's second moment m and gradient noise of variance v become A m + c v in stage k."""
         steps = self.steps << k
         eta = self.eta / 2**k
-        on = self.momentum_steps << k
+        momentum_on = self.momentum_steps << k
         if self.output != "loop":
-            on = min(on + 1, steps)  # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
-        matrix = self._step(eta, Fraction(0)) ** (steps - on) * self._step(eta, self.rho) ** on
+            momentum_on = min(momentum_on + 1, steps)  # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
+        matrix = self._step(eta, Fraction(0)) ** (steps - momentum_on) * self._step(eta, self.rho) ** momentum_on
         start = arb_mat([[1, 0], [1, 0], [1, 0], [0, 0], [0, 1]])
         end = matrix * start
         row, by = (0, 1) if self.output == "last" else (3, steps)
@@ -61,7 +61,9 @@ class Quadratic:
         return mean_excess
 
 
-def injected(steps: int, c_2: Fraction, dimension: int, L: Fraction, delta: Fraction, n_epsilon: Fraction) -> arb:
+def added_noise_power(
+    steps: int, c_2: Fraction, dimension: int, L: Fraction, delta: Fraction, n_epsilon: Fraction
+) -> arb:
     """Return d pi^2, with pi^2 of equation 4 at equality."""
     scale = ball(c_2**2 * L**2 * dimension * steps / n_epsilon**2)
     return scale * -ball(delta).log()

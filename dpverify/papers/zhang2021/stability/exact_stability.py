@@ -37,12 +37,16 @@ def mean_difference(
     difference = arb(0)
     for k in range(1, stages + 1):
         length = steps << k
-        on = momentum_steps << k
+        momentum_on = momentum_steps << k
         size = eta / 2**k
         if output != "loop":
-            on = min(on + 1, length)  # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
-        quiet = _step(curvature, size, Fraction(0), output) ** (length - on)
-        end = quiet * _step(curvature, size, rho, output) ** on * arb_mat([[difference], [difference], [0], [1]])
+            momentum_on = min(
+                momentum_on + 1, length
+            )  # momentum is on at t = 1, ..., t_Mon, and has no effect at t = 0
+        quiet = _step(curvature, size, Fraction(0), output) ** (length - momentum_on)
+        end = (
+            quiet * _step(curvature, size, rho, output) ** momentum_on * arb_mat([[difference], [difference], [0], [1]])
+        )
         difference = end[0, 0] if output == "last" else end[2, 0] / length
     return difference
 
@@ -81,7 +85,7 @@ def generalization_error(table: Table, n: int, chances: Sequence[Fraction]) -> F
     return error
 
 
-def exchanged(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
+def mean_exchange_difference(table: Table, n: int, chances: Sequence[Fraction]) -> Fraction:
     """Return the mean over i of E[g(S, z') - g(S^i, z')], where S^i has another example z' in the i-th place."""
     mean = Fraction(0)
     for (data, z), value in table.items():

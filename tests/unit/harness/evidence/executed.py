@@ -64,7 +64,7 @@ def node_of(graph: CodeGraph, code: CodeType) -> Node | None:
         return None
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    for place, unit in enumerate(graph.known(module).code.units):
+    for place, unit in enumerate(graph.get_module(module).code.units):
         if unit.lines[0] <= code.co_firstlineno <= unit.lines[1]:
             return module, place
     raise LookupError(f"{code.co_qualname} of {module} must be in a unit.")

@@ -83,9 +83,9 @@ def test_every_global_variable_that_a_check_loads_counts(claim: str, check: str)
         if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"}
     }
     loaded = [
-        (module, name, {(module, place) for place in today().graph.known(module).units[name]})
+        (module, name, {(module, place) for place in today().graph.get_module(module).units[name]})
         for module, name in sorted(names)
-        if name in today().graph.known(module).units
+        if name in today().graph.get_module(module).units
     ]
     assert len(loaded) > 20
     assert [(module, name) for module, name, units in loaded if not units <= nodes] == []

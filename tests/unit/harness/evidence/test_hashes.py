@@ -57,7 +57,7 @@ def reached() -> set[str]:
     graph = hashes.today().graph
 
     def name(module: str, place: int) -> str:
-        names = "*" if place == WHOLE_MODULE else " ".join(graph.known(module).code.units[place].binds)
+        names = "*" if place == WHOLE_MODULE else " ".join(graph.get_module(module).code.units[place].binds)
         return f"{module.removeprefix('toy_package.')}:{names}"
 
     return {name(*node) for node in graph.reached(graph.made_at(CHECKS))}

@@ -50,9 +50,9 @@ def run_demo(demo: Specs, store: Store, whole: WholeRun, load: str = "load", **o
 
 
 def test_what_is_recalled_is_what_the_blocks_give(demo: Specs, store: Store, request_: WholeRun) -> None:
-    assert request_.recalled(store) is None
+    assert request_.stored_run(store) is None
     first = run_demo(demo, store, request_)
-    recalled = request_.recalled(store)
+    recalled = request_.stored_run(store)
     again = run_demo(demo, store, request_)
     assert recalled is not None
     assert without_times(recalled) == without_times(again)
@@ -65,20 +65,20 @@ def test_any_change_is_another_request(demo: Specs, store: Store, request_: Whol
     values: dict[str, Any] = {
         "claims": request_.claims[:1], "budget": "standard", "seed": 1, "inputs": Stated("tomorrow")
     }  # fmt: skip
-    assert replace(request_, **{change: values[change]}).recalled(store) is None
-    assert request_.recalled(store) is not None
+    assert replace(request_, **{change: values[change]}).stored_run(store) is None
+    assert request_.stored_run(store) is not None
 
 
 def test_a_run_whose_inputs_changed_meanwhile_is_not_kept(demo: Specs, store: Store, request_: WholeRun) -> None:
     run_demo(demo, store, replace(request_, inputs=Stated("today", unchanged=False)))
-    assert request_.recalled(store) is None
+    assert request_.stored_run(store) is None
 
 
 def test_without_a_digest_nothing_is_found(demo: Specs, store: Store, request_: WholeRun) -> None:
     unread = replace(request_, inputs=Stated(""))
-    store.keep(unread, "", 0, BlockOutcome("{}", 1.0))
+    store.save(unread, "", 0, BlockOutcome("{}", 1.0))
     run_demo(demo, store, unread)
-    assert unread.recalled(store) is None
+    assert unread.stored_run(store) is None
 
 
 def test_another_version_of_a_library_is_another_run(
@@ -86,7 +86,7 @@ def test_another_version_of_a_library_is_another_run(
 ) -> None:
     run_demo(demo, store, request_)
     monkeypatch.setattr("dpverify.harness.run.store._versions", lambda: "other versions")
-    assert request_.recalled(store) is None
+    assert request_.stored_run(store) is None
 
 
 @for_each("load", ["load_broken", "load_interrupted"])
@@ -94,7 +94,7 @@ def test_a_run_with_an_error_or_an_interrupt_is_not_kept(
     demo: Specs, store: Store, request_: WholeRun, load: str
 ) -> None:
     run_demo(demo, store, request_, load)
-    assert request_.recalled(store) is None
+    assert request_.stored_run(store) is None
 
 
 def test_a_run_that_cannot_be_stored_whole_is_not_kept(
@@ -103,21 +103,21 @@ def test_a_run_that_cannot_be_stored_whole_is_not_kept(
     with monkeypatch.context() as patch:
         patch.setattr(module, "MOST_BYTES", 10)
         run_demo(demo, store, request_)
-    assert request_.recalled(store) is None
+    assert request_.stored_run(store) is None
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "keep", lambda *_: False)
+        patch.setattr(Store, "save", lambda *_: False)
         run_demo(demo, store, request_, fresh=True)
-    assert request_.recalled(store) is None
+    assert request_.stored_run(store) is None
 
 
 @for_each("part", ["no JSON", "{}", 7, None])
 def test_what_is_no_run_is_ignored(store: Store, request_: WholeRun, part: object) -> None:
-    store.keep(request_, request_.inputs.digest, 0, BlockOutcome(part, 1.0))
-    assert request_.recalled(store) is None
+    store.save(request_, request_.inputs.digest, 0, BlockOutcome(part, 1.0))
+    assert request_.stored_run(store) is None
 
 
 def test_a_row_that_was_changed_is_ignored(demo: Specs, store: Store, request_: WholeRun) -> None:
     run_demo(demo, store, request_)
     with sqlite3.connect(store.path) as database:
-        database.execute("update blocks set part = part || 'x' where check_of = ?", (request_.asked,))
-    assert request_.recalled(store) is None
+        database.execute("update blocks set part = part || 'x' where check_of = ?", (request_.request_key,))
+    assert request_.stored_run(store) is None

@@ -11,7 +11,7 @@ import pytest
 
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run import task_pool as module
-from dpverify.harness.run.task_pool import TURN, run_with_early_worker, together
+from dpverify.harness.run.task_pool import SWITCH_INTERVAL, grouped_by_check, run_with_early_worker
 from tests.for_each import for_each
 
 
@@ -45,7 +45,7 @@ def every_task() -> deque[tuple[int, int]]:
 
 
 def test_checks_of_one_name_are_put_together(jobs: list[Any]) -> None:
-    tasks = together(jobs, every_task())
+    tasks = grouped_by_check(jobs, every_task())
     assert [place for place, _ in tasks] == [0, 0, 2, 2, 1, 1, 3, 3]
     assert [block for _, block in tasks] == [0, 1] * 4
 
@@ -54,7 +54,7 @@ def test_every_task_is_run_once_and_turns_are_short_while_it_lasts(jobs: list[An
     before = sys.getswitchinterval()
     run = run_with_early_worker(jobs, every_task(), Worker())
     found = [next(run)]
-    assert sys.getswitchinterval() == pytest.approx(TURN)
+    assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL)
     found.extend(run)
     assert sorted(task for task, _ in found) == sorted(every_task())
     assert sys.getswitchinterval() == before

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from dpverify.harness.finished import contradicts, unconfirmed
-from dpverify.harness.run.judge import decide_status, given, judge, sources_disagree
+from dpverify.harness.run.judge import decide_status, judge, sources_disagree, unproved_premises
 from dpverify.ledger import Specs
 from dpverify.ledger.records import Amendment, Status
 from dpverify.ledger.results import (
@@ -80,9 +80,11 @@ def test_a_disagreement_of_proof_and_search_names_the_counterexample(demo: Specs
     example = Counterexample(kind="smallest", parameters=point, lhs=left, rhs=Number(float=3.25))
     checks = [found("proved", "derivation"), found("refuted", "search", counterexamples=[example])]
     for place, form in enumerate(("printed", "amended", "held")):
-        given: list[list[CheckResult]] = [[], [], []]
-        given[place] = checks
-        (differs,) = judge(demo.claim("demo:bits"), {}, given[0], given[1], "", given[2]).disagreements
+        unproved_premises: list[list[CheckResult]] = [[], [], []]
+        unproved_premises[place] = checks
+        (differs,) = judge(
+            demo.claim("demo:bits"), {}, unproved_premises[0], unproved_premises[1], "", unproved_premises[2]
+        ).disagreements
         assert differs.form == form
         assert differs.checks == ["derivation", "search"]
         assert differs.what.endswith("search refutes it: at s=5: left 7/2, right 3.25")
@@ -90,9 +92,9 @@ def test_a_disagreement_of_proof_and_search_names_the_counterexample(demo: Specs
 
 def test_what_a_proof_is_given_is_named_unless_another_needs_nothing() -> None:
     checks = [found("proved given", "long", given=["lemma-1", "lemma-2"]), found("proved given", "short", given=["b"])]
-    assert given(checks) == ["b"]
+    assert unproved_premises(checks) == ["b"]
     assert decide_status(checks) == ("proved given", "proved given b by short")
-    assert given([*checks, found("proved", "whole")]) == []
+    assert unproved_premises([*checks, found("proved", "whole")]) == []
 
 
 def test_a_kernel_that_disagrees_overrides_every_verdict() -> None:

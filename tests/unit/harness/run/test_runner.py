@@ -18,7 +18,7 @@ from dpverify.harness.run.engine import Progress, run_jobs
 from dpverify.harness.run.manifest import machine, versions
 from dpverify.harness.run.runner import verify
 from dpverify.harness.run.sources import recorded_share
-from dpverify.harness.run.suite import Suite, declared
+from dpverify.harness.run.suite import Suite, declared_seconds
 from dpverify.harness.run.task_pool import DIED
 from dpverify.harness.run.tasks import Job
 from dpverify.ledger import SpecError, Specs
@@ -241,7 +241,7 @@ def test_a_check_waits_for_its_least_budget_and_costs_nothing_till_then(demo: Sp
     ):
         suite = Suite(demo, budget, 0, SOURCE + "load_patient")
         jobs = [job for claim in claims for case in suite.cases(claim) for job in case.jobs]
-        assert declared(jobs) == len(jobs) - len(waiting)
+        assert declared_seconds(jobs) == len(jobs) - len(waiting)
         results = by_claim(verify(demo, claims, budget, source=SOURCE + "load_patient"))
         for claim, least in waiting.items():
             (check,) = results[claim].checks

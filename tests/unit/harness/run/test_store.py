@@ -145,26 +145,26 @@ def test_a_fresh_run_is_kept_for_the_next_one_and_what_is_stale_is_said(
 def test_a_block_is_found_under_the_same_evidence_only(job: Job, tmp_path: Path) -> None:
     store = Store(tmp_path / "evidence.sqlite")
     outcome = BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5)
-    store.keep(job, "hash", 3, outcome)
-    assert store.found(job, "hash") == {3: outcome}
+    store.save(job, "hash", 3, outcome)
+    assert store.stored_blocks(job, "hash") == {3: outcome}
     assert not store.stale(job, "hash")
     other = [
         replace(job.context, seed=1),
         replace(job.context, share=2.0),
         replace(job.context, budget=BUDGETS["full"]),
     ]
-    assert all(not store.found(replace(job, context=context), "hash") for context in other)
-    assert not store.found(job, "another hash")
+    assert all(not store.stored_blocks(replace(job, context=context), "hash") for context in other)
+    assert not store.stored_blocks(job, "another hash")
     assert store.stale(job, "another hash")
-    store.keep(job, "another hash", 0, outcome)  # what is stale goes
-    assert not store.found(job, "hash")
+    store.save(job, "another hash", 0, outcome)  # what is stale goes
+    assert not store.stored_blocks(job, "hash")
 
 
 def test_a_block_made_with_other_libraries_is_stale(job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "evidence.sqlite")
-    store.keep(job, "hash", 3, BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5))
+    store.save(job, "hash", 3, BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 1.5))
     monkeypatch.setattr(module, "_versions", lambda: "others")
-    assert store.found(job, "hash") == {}
+    assert store.stored_blocks(job, "hash") == {}
     assert store.stale(job, "hash")
 
 
@@ -172,25 +172,25 @@ def test_a_block_that_is_kept_again_is_the_later_one(job: Job, tmp_path: Path) -
     store = Store(tmp_path / "evidence.sqlite")
     later = BlockOutcome((0, MeanMoments(2, 0.5, 0.25)), 2.5)
     for outcome in (BlockOutcome((0, MeanMoments(1, 0.0, 0.0)), 1.5), later):
-        store.keep(job, "hash", 3, outcome)
-    assert store.found(job, "hash") == {3: later}
+        store.save(job, "hash", 3, outcome)
+    assert store.stored_blocks(job, "hash") == {3: later}
 
 
 def test_errors_and_parts_of_other_types_are_not_kept(job: Job, tmp_path: Path) -> None:
     store = Store(tmp_path / "evidence.sqlite")
-    store.keep(job, "hash", 0, BlockOutcome(None, 1.0, "ValueError: x"))
-    store.keep(job, "hash", 1, BlockOutcome(object(), 1.0))
-    assert store.found(job, "hash") == {}
+    store.save(job, "hash", 0, BlockOutcome(None, 1.0, "ValueError: x"))
+    store.save(job, "hash", 1, BlockOutcome(object(), 1.0))
+    assert store.stored_blocks(job, "hash") == {}
 
 
 def test_works_are_forgotten_together_or_not_at_all(job: Job, tmp_path: Path) -> None:
     path, other = tmp_path / "evidence.sqlite", replace(job, context=replace(job.context, seed=1))
     store = Store(path)
     for each in (job, other):
-        store.keep(each, "hash", 0, BlockOutcome((0, MeanMoments(1, 0.0, 0.0)), 1.5))
+        store.save(each, "hash", 0, BlockOutcome((0, MeanMoments(1, 0.0, 0.0)), 1.5))
     with sqlite3.connect(path) as file:  # what stops it at the second one, as a kill would
         stop = "begin select raise(abort, 'stopped'); end"
-        file.execute(f"create trigger stop before delete on blocks when old.check_of = '{other.asked}' {stop}")
+        file.execute(f"create trigger stop before delete on blocks when old.check_of = '{other.request_key}' {stop}")
     store.drop([job, other])
     assert "stopped" in store.failure
     store.close()
@@ -199,7 +199,7 @@ def test_works_are_forgotten_together_or_not_at_all(job: Job, tmp_path: Path) ->
         file.execute("drop trigger stop")
     whole = Store(path)
     whole.drop([job, other])
-    assert whole.found(job, "hash") == whole.found(other, "hash") == {}
+    assert whole.stored_blocks(job, "hash") == whole.stored_blocks(other, "hash") == {}
 
 
 @for_each("size", [1, 2, 15, 16, 99, 511, 512, 1600])

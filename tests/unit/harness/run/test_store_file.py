@@ -32,7 +32,7 @@ COMMANDS = {
 class Numbers:
     """Work whose pieces are lists of numbers."""
 
-    label = asked = "numbers"
+    label = request_key = "numbers"
     terms: tuple[str, ...] = ()
     parts: tuple[type, ...] = ()
 
@@ -43,7 +43,7 @@ class Numbers:
 def filled(path: Path) -> bytes:
     store = Store(path)
     for block in range(BLOCKS):
-        store.keep(Numbers(), "hash", block, BlockOutcome(Numbers().run(block), 0.5))
+        store.save(Numbers(), "hash", block, BlockOutcome(Numbers().run(block), 0.5))
     store.close()
     return path.read_bytes()
 
@@ -130,7 +130,7 @@ def copied_while_open(path: Path, to: Path) -> None:
     """Leave what a killed run leaves: the file, and the log beside it that holds its last blocks."""
     store = Store(path)
     for block in range(BLOCKS):
-        store.keep(Numbers(), "hash", block, BlockOutcome(Numbers().run(block), 0.5))
+        store.save(Numbers(), "hash", block, BlockOutcome(Numbers().run(block), 0.5))
     for end in ("", "-wal"):
         to.with_name(to.name + end).write_bytes(path.with_name(path.name + end).read_bytes())
     store.close()
@@ -150,12 +150,12 @@ def test_a_log_that_is_damaged_or_alone_is_refused_and_one_that_is_gone_costs_ti
     path.write_bytes(whole)
     log.write_bytes(logged)
     store = Store(path)
-    assert len(store.found(Numbers(), "hash")) == BLOCKS
+    assert len(store.stored_blocks(Numbers(), "hash")) == BLOCKS
     store.close()
     path.write_bytes(whole)
     log.unlink(missing_ok=True)
     store = Store(path)
-    assert len(store.found(Numbers(), "hash")) < BLOCKS
+    assert len(store.stored_blocks(Numbers(), "hash")) < BLOCKS
     store.close()
 
 
@@ -168,7 +168,7 @@ def test_what_a_run_leaves_that_is_killed_at_its_beginning_is_begun_again(leaves
             file.execute("pragma journal_mode = wal")
     filled(path)
     store = Store(path)
-    assert len(store.found(Numbers(), "hash")) == BLOCKS
+    assert len(store.stored_blocks(Numbers(), "hash")) == BLOCKS
     store.close()
 
 
@@ -178,9 +178,9 @@ def test_blocks_without_a_digest_which_earlier_versions_kept_are_dropped(tmp_pat
     with closing(sqlite3.connect(path)) as file:
         file.execute("pragma user_version = 0")
     store = Store(path)
-    assert store.found(Numbers(), "hash") == {}
-    store.keep(Numbers(), "hash", 3, BlockOutcome([1.0], 0.5))
-    assert list(store.found(Numbers(), "hash")) == [3]
+    assert store.stored_blocks(Numbers(), "hash") == {}
+    store.save(Numbers(), "hash", 3, BlockOutcome([1.0], 0.5))
+    assert list(store.stored_blocks(Numbers(), "hash")) == [3]
     store.close()
 
 
@@ -202,13 +202,13 @@ def test_whether_blocks_are_stale_is_asked_of_a_file_that_breaks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path / "evidence.sqlite")
-    store.keep(Numbers(), "another hash", 0, BlockOutcome([1.0], 0.5))
+    store.save(Numbers(), "another hash", 0, BlockOutcome([1.0], 0.5))
 
     def broken(*_: object) -> dict[int, BlockOutcome]:
         store.close()  # between two questions
         return {}
 
-    monkeypatch.setattr(store, "found", broken)
+    monkeypatch.setattr(store, "stored_blocks", broken)
     kept = BlockCache(store, [Numbers()], ["hash"])
-    assert kept.found(0) == {}
+    assert kept.stored_blocks(0) == {}
     assert "cannot be read" in store.failure

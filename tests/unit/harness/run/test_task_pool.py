@@ -198,7 +198,7 @@ def test_where_no_worker_starts_all_checks_say_so(
     child_program(line)
     tasks = deque((place, 0) for place in range(7))
     found = dict(task_pool.run_in_pool([FOREIGN] * 7, tasks, workers))
-    assert {outcome.error for outcome in found.values()} == {task_pool.UNSTARTED}
+    assert {outcome.error for outcome in found.values()} == {task_pool.NO_WORKER_STARTED}
     assert len(found) == 7
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from dpverify.harness import BUDGETS, Context, ExhaustiveCheck, Outcome, Planted, Point
-from dpverify.harness.search.exhaustive_check import not_granted
+from dpverify.harness.search.exhaustive_check import unimplied_conditions
 from dpverify.ledger.formula import parse, parse_relation
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -37,8 +37,8 @@ def test_exact_arithmetic_proves_a_statement_without_letters(statements: dict[st
     check = ExhaustiveCheck("sum", "all", points=lambda _: [{}], why_sufficient="it has no letters")
     assert run(check, closed).status == "proved"
     assert run(replace(check, lhs=lambda point, statement: Fraction(10)), closed).status == "argued"
-    never = Planted("never", holds=lambda point, statement: False)
-    assert run(replace(check, holds=lambda point, statement: True, planted=(never,)), closed).status == "argued"
+    never = Planted("never", is_satisfied=lambda point, statement: False)
+    assert run(replace(check, is_satisfied=lambda point, statement: True, planted=(never,)), closed).status == "argued"
 
 
 def test_without_a_reason_why_they_are_enough_points_prove_nothing(statements: dict[str, Statement]) -> None:
@@ -67,7 +67,7 @@ def test_what_follows_from_the_conditions_is_granted(
     statements: dict[str, Statement], where: str, granted: bool
 ) -> None:
     statement = replace(statements["sum"], requires=(parse_relation("n <= 12"),))
-    assert (not_granted([where], statement) == []) is granted
+    assert (unimplied_conditions([where], statement) == []) is granted
 
 
 def test_a_violation_refutes(statements: dict[str, Statement]) -> None:
@@ -89,8 +89,10 @@ def even(point: Point, statement: Statement) -> Outcome:
 
 
 def test_a_rule_with_its_planted_fault(statements: dict[str, Statement]) -> None:
-    planted = [Planted("odd", holds=lambda point, statement: not even(point, statement).ok, at_declared_size=True)]
-    evens = ExhaustiveCheck("walk", "rule", points=lambda _: [{"s": 2}, {"s": 4}], holds=even, planted=planted)
+    planted = [
+        Planted("odd", is_satisfied=lambda point, statement: not even(point, statement).ok, at_declared_size=True)
+    ]
+    evens = ExhaustiveCheck("walk", "rule", points=lambda _: [{"s": 2}, {"s": 4}], is_satisfied=even, planted=planted)
     result = run(evens, statements["walk"])
     assert result.status == "not refuted"
     assert [(c.name, c.fault, c.at_declared_size, c.refuted) for c in result.controls] == [
@@ -110,9 +112,9 @@ def test_a_point_at_which_a_side_has_no_value_is_counted_and_leaves_it_open(stat
 
 
 def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Statement]) -> None:
-    planted = [Planted("never", holds=lambda _p, _s: False)]
+    planted = [Planted("never", is_satisfied=lambda _p, _s: False)]
     check = ExhaustiveCheck(
-        "walk", "rule", points=up_to(3), holds=lambda _p, _s: None, planted=planted, why_sufficient="all"
+        "walk", "rule", points=up_to(3), is_satisfied=lambda _p, _s: None, planted=planted, why_sufficient="all"
     )
     result = run(check, statements["walk"])
     assert result.status == "inconclusive"
@@ -120,8 +122,8 @@ def test_a_rule_that_cannot_decide_is_inconclusive(statements: dict[str, Stateme
 
 
 def test_a_fault_that_is_missed_makes_it_inconclusive(statements: dict[str, Statement]) -> None:
-    planted = [Planted("none", holds=lambda _p, _s: True)]
-    check = ExhaustiveCheck("walk", "rule", points=up_to(3), holds=lambda _p, _s: True, planted=planted)
+    planted = [Planted("none", is_satisfied=lambda _p, _s: True)]
+    check = ExhaustiveCheck("walk", "rule", points=up_to(3), is_satisfied=lambda _p, _s: True, planted=planted)
     result = run(check, statements["walk"])
     assert result.status == "inconclusive"
     assert "this check cannot fail: it missed the planted fault none" in result.message
@@ -143,9 +145,9 @@ def test_no_points_are_refused(statements: dict[str, Statement]) -> None:
 
 def test_a_rule_needs_a_fault_and_no_left_side() -> None:
     with pytest.raises(ValueError, match="must plant a fault"):
-        ExhaustiveCheck("walk", "rule", points=up_to(3), holds=even)
+        ExhaustiveCheck("walk", "rule", points=up_to(3), is_satisfied=even)
     with pytest.raises(ValueError, match="not both"):
-        ExhaustiveCheck("walk", "rule", points=up_to(3), holds=even, lhs=lambda _p, _s: Fraction(0))
+        ExhaustiveCheck("walk", "rule", points=up_to(3), is_satisfied=even, lhs=lambda _p, _s: Fraction(0))
 
 
 def test_points_that_break_the_conditions_are_left_out_and_counted(statements: dict[str, Statement]) -> None:
@@ -164,9 +166,9 @@ def test_points_that_all_break_the_conditions_are_refused(statements: dict[str, 
 
 
 def test_conditions_count_for_a_rule_where_its_points_set_all_symbols(statements: dict[str, Statement]) -> None:
-    planted = [Planted("never", holds=lambda _p, _s: False)]
+    planted = [Planted("never", is_satisfied=lambda _p, _s: False)]
     statement = replace(statements["bits"], requires=(parse_relation("mod(s, 2) == 0"),))
-    check = ExhaustiveCheck("bits", "rule", points=up_to(9), holds=even, planted=planted)
+    check = ExhaustiveCheck("bits", "rule", points=up_to(9), is_satisfied=even, planted=planted)
     assert (run(check, statement).status, run(check, statement).n) == ("not refuted", 4)
-    own = replace(check, points=lambda _: [{"k": k} for k in (1, 2)], holds=lambda point, _: point["k"] < 3)
+    own = replace(check, points=lambda _: [{"k": k} for k in (1, 2)], is_satisfied=lambda point, _: point["k"] < 3)
     assert run(own, statement).n == 2

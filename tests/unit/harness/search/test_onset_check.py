@@ -15,8 +15,8 @@ def check() -> OnsetCheck:
         "onset",
         table=lambda: "below from s = 3",
         points=lambda _: [{"s": s} for s in range(3)],
-        holds=lambda point, statement: Outcome(point["s"] < 3),
-        planted=[Planted("a lower limit", holds=lambda point, statement: Outcome(point["s"] < 2))],
+        is_satisfied=lambda point, statement: Outcome(point["s"] < 3),
+        planted=[Planted("a lower limit", is_satisfied=lambda point, statement: Outcome(point["s"] < 2))],
         figures=lambda _: COLUMNS,
         seconds=5.0,
     )

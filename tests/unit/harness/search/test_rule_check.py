@@ -14,17 +14,17 @@ from tests.for_each import for_each
 def below(limit: int) -> Rule:
     """Rule that s stays below a limit."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         return Outcome(point["s"] < limit, point["s"], Fraction(limit), f"s = {point['s']}")
 
-    return holds
+    return is_satisfied
 
 
 def check(limit: int, fault: int = 1) -> RuleCheck:
-    planted = [Planted("a lower limit", holds=below(fault), at_declared_size=True)]
+    planted = [Planted("a lower limit", is_satisfied=below(fault), at_declared_size=True)]
     points = [{"s": s} for s in range(1, 9)]
     return RuleCheck(
-        "walk", "rule", points=lambda _: points, holds=below(limit), why_sufficient="so it is", planted=planted
+        "walk", "rule", points=lambda _: points, is_satisfied=below(limit), why_sufficient="so it is", planted=planted
     )
 
 
@@ -71,8 +71,8 @@ def test_figures_go_with_the_result(statements: dict[str, Statement]) -> None:
 
 def test_each_variant_has_its_own_rule(statements: dict[str, Statement]) -> None:
     rule = of_variant(below(2), below(9))
-    assert run(replace(check(9), holds=rule), statements["walk"]).status == "refuted"
-    assert run(replace(check(9), holds=rule), replace(statements["walk"], variant="amended")).status == "argued"
+    assert run(replace(check(9), is_satisfied=rule), statements["walk"]).status == "refuted"
+    assert run(replace(check(9), is_satisfied=rule), replace(statements["walk"], variant="amended")).status == "argued"
 
 
 @for_each(("budget", "seconds"), [("smoke", 0.5), ("standard", 5.0), ("full", 50.0)])

@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpverify.harness.search.domain import Sampler
-from dpverify.harness.search.search import by_one, by_two, simplify, size
+from dpverify.harness.search.search import simplify, size, with_simpler_symbol, with_two_simplest
 
 
 def test_simplify_keeps_the_property(sampler: Sampler) -> None:
@@ -19,10 +19,10 @@ def test_simplify_keeps_the_property(sampler: Sampler) -> None:
 def test_symbols_that_come_later_are_made_to_fit(sampler: Sampler) -> None:
     assert sampler.symbols == ("N", "T", "x")
     point = {"N": Fraction(40), "T": Fraction(48), "x": Fraction(1, 2)}
-    moved = list(by_one(sampler, point, "N"))
+    moved = list(with_simpler_symbol(sampler, point, "N"))
     assert {**point, "N": Fraction(8)} in moved, "T may stay"
     start = {"N": Fraction(3), "T": Fraction(3), "x": Fraction(311, 997)}
-    two = [p for p in by_two(sampler, start) if p["N"] == 4 and p["x"] == 1]
+    two = [p for p in with_two_simplest(sampler, start) if p["N"] == 4 and p["x"] == 1]
     assert {p["T"] for p in two} == {4}, "T must follow"
 
 
@@ -33,7 +33,7 @@ def test_two_symbols_move_at_once(sampler: Sampler) -> None:
     def wanted(point: dict[str, Fraction]) -> bool:
         return point["N"] == point["T"] >= 3
 
-    assert any(wanted(point) and point["N"] < 1000 for point in by_two(sampler, start))
+    assert any(wanted(point) and point["N"] < 1000 for point in with_two_simplest(sampler, start))
     assert simplify(sampler, wanted, start) == {"T": 3, "N": 3, "x": 1}
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpverify.harness import BUDGETS, Context
-from dpverify.harness.statistics.trajectory_law import Seen, plan_to_see, run_by_run, shape
+from dpverify.harness.statistics.trajectory_law import DetectableFaults, plan_to_detect, run_by_run, shape
 
-ROUGH, FINE = Seen(0.3, 1.25, 1.02), Seen(0.1, 1.1, 1.005)
+ROUGH, FINE = DetectableFaults(0.3, 1.25, 1.02), DetectableFaults(0.1, 1.1, 1.005)
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def runs(context: Context) -> Context:
 
 
 def test_smaller_faults_are_seen_outside_smoke_runs(runs: Context) -> None:
-    plan = plan_to_see(ROUGH, FINE, block=7)
+    plan = plan_to_detect(ROUGH, FINE, block=7)
     smoke, standard = (plan(replace(runs, budget=BUDGETS[name])) for name in ("smoke", "standard"))
     assert smoke.n < standard.n
     assert smoke.block_size == 7

@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 
 from dpverify.harness import Point
-from dpverify.harness.admissible import Witness, shown_by
+from dpverify.harness.admissible import Witness, witness_properties
 from dpverify.harness.checks import as_point
 from dpverify.papers import load
-from dpverify.papers.tran2022.algorithms.momentum_errors import Memory
+from dpverify.papers.tran2022.algorithms.momentum_errors import LossWithMemory
 from dpverify.papers.tran2022.momentum.checks.momentum_error import error_losses, lag_losses, same, two
 from dpverify.papers.tran2022.sensitivity.checks.witnesses import bent, opposed, turning
 from dpverify.papers.tran2022.utility.checks.simulation import BOX, FAMILY_6, FAMILY_9, LONG_RAMP, RAMP
@@ -143,9 +143,9 @@ def test_a_problem_that_is_made_for_a_larger_constant_is_noticed(
 ) -> None:
     letter = CONSTANTS[name]
     at = as_point(point)
-    assert shown_by(make, "as it should be")[name].is_met(at)
+    assert witness_properties(make, "as it should be")[name].is_met(at)
     larger = {**at, letter: at[letter] * Fraction(101, 100)}
-    assert not shown_by(lambda _: make(larger), "1% too large")[name].is_met(at)
+    assert not witness_properties(lambda _: make(larger), "1% too large")[name].is_met(at)
 
 
 def cases() -> list[SlopeCase]:
@@ -174,6 +174,6 @@ def test_the_witness_of_a_run_has_the_constants_of_its_problem() -> None:
 
 
 def test_constants_of_the_loss_with_a_memory_are_those_that_the_point_states() -> None:
-    problem = Memory()
+    problem = LossWithMemory()
     assert problem.lipschitz <= float(Fraction(str(MEMORY["G"])))
     assert problem.smoothness <= float(Fraction(str(MEMORY["L"])))

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import itertools
 
-from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, lemma_condition, needed, printed_noise
+from dpverify.papers.wang2019.accounting.runs import (
+    BatchRun,
+    account_noise,
+    least_noise,
+    lemma_condition,
+    printed_noise,
+)
 from tests.for_each import for_each
 
 SETTINGS = [
@@ -18,11 +24,11 @@ SETTINGS = [
 def test_theorem_4_1_at_the_settings_of_section_6_1(n: int, b: int, epsilon: float, passes: int) -> None:
     run = BatchRun("recursive", n, round(passes * n / (2 * b)), b, b, 0.01, 0.01, 1.0)
     box, theorem = (printed_noise(run, epsilon, 1e-5, 0.5, box=box) for box in (True, False))
-    least = needed(run, epsilon, 1e-5)
+    least = least_noise(run, epsilon, 1e-5)
     assert least.epsilon.ratio < 1.25
     assert 1.6 < theorem / least.noise < 3.2
     assert box > theorem
-    ends = bought(run, theorem, 1e-5).epsilon
+    ends = account_noise(run, theorem, 1e-5).epsilon
     low, high = (0.045, 0.053) if epsilon == 0.2 else (0.128, 0.187)
     assert low < ends.lower < ends.upper < high
     assert ends.ratio < 1.25

@@ -82,7 +82,7 @@ def test_points_are_inside_the_conditions() -> None:
     seen = 0
     for claim in load_specs().claims("wang2019"):
         for check in CHECKS.of(claim.record.id):
-            if isinstance(check, ExhaustiveCheck) and check.holds is None and check.variants != ("amended",):
+            if isinstance(check, ExhaustiveCheck) and check.is_satisfied is None and check.variants != ("amended",):
                 statement = claim.statement({}, "printed")
                 for point in check.points(BUDGETS["smoke"]):
                     assert requires_hold(statement, as_point(point)) is True, (claim.key, point)

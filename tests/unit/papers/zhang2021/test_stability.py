@@ -9,9 +9,9 @@ from flint import arb
 
 from dpverify.papers.zhang2021.stability.exact_stability import (
     Table,
-    exchanged,
     generalization_error,
     mean_difference,
+    mean_exchange_difference,
     stability,
     table_of,
 )
@@ -58,13 +58,13 @@ def test_an_algorithm_that_remembers_its_example() -> None:
     table = table_of(code, 1, 3)
     assert stability(table, 1, 3) == 1
     assert generalization_error(table, 1, [Fraction(1, 3)] * 3) == Fraction(2, 3)
-    assert exchanged(table, 1, [Fraction(1, 3)] * 3) == Fraction(2, 3)
+    assert mean_exchange_difference(table, 1, [Fraction(1, 3)] * 3) == Fraction(2, 3)
 
 
 def test_exchanges_change_the_loss_by_the_generalization_error_in_three_places() -> None:
     table = table_of(0b1011001011010010, 3, 2)
     chances = [Fraction(1, 10), Fraction(9, 10)]
-    assert exchanged(table, 3, chances) == generalization_error(table, 3, chances) != 0
+    assert mean_exchange_difference(table, 3, chances) == generalization_error(table, 3, chances) != 0
 
 
 def test_an_algorithm_that_reads_nothing() -> None:

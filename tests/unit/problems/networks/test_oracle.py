@@ -138,6 +138,6 @@ def test_seeds_draw_networks_and_leave_the_librarys_state() -> None:
 def test_accuracy_and_loss() -> None:
     images = data("cnn2")
     oracle = NetworkGradients(make_network("cnn2", (1, 8, 8)), images)
-    right, loss = oracle.judged(np.zeros(len(oracle.start)), images)
+    right, loss = oracle.accuracy_and_loss(np.zeros(len(oracle.start)), images)
     assert right == np.mean(images.y == 0)
     assert loss == pytest.approx(np.log(10))

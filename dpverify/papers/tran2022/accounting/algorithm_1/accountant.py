@@ -171,4 +171,4 @@ def dp_nsgd_mu(parameters: Parameters, examples: int, *, accuracy: float = ACCUR
     factor = 2.0 * parameters.alpha * parameters.lipschitz / deviation
     lower = math.sqrt(bounds.lower) * factor
     upper = math.sqrt(bounds.upper) * factor
-    return blocks.outward(lower, upper, exact=bounds.exact, pattern=bounds.pattern)
+    return blocks.widened(lower, upper, exact=bounds.exact, pattern=bounds.pattern)

@@ -26,7 +26,7 @@ CERTAIN: Final = 1.0 - 2.0**-50  # A point is removed only if it lies below the 
 
 
 @inner_kernel
-def above_chords(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squared: float) -> int:
+def keep_upper_hull(n: int, S: Vector, Q: Vector, code: Codes, value: Vector, squared: float) -> int:
     """Keep, in place, the upper hull of n points in ``value = Q + squared S^2`` over S; return its number of points."""
     count = 0
     for k in range(n):
@@ -228,7 +228,7 @@ def join_level(
             nb[b] = of_right[b + 1] - of_right[b]
             for j in range(nb[b]):
                 sb[b, j], qb[b, j], cb[b, j] = S[of_right[b] + j], Q[of_right[b] + j], j
-            nb[b] = above_chords(nb[b], sb[b], qb[b], cb[b], value, 0.0)
+            nb[b] = keep_upper_hull(nb[b], sb[b], qb[b], cb[b], value, 0.0)
         for target in range(4):
             n = 0
             for a in range(4):
@@ -237,9 +237,9 @@ def join_level(
                         pair = (4 * a + b) << 40
                         n = add_sums(n, s1, q1, c1, na[a], sa[a], qa[a], nb[b], sb[b], qb[b], cb[b], pair, s2, q2, c2)
                         s1, q1, c1, s2, q2, c2 = s2, q2, c2, s1, q1, c1
-            n = above_chords(n, s1, q1, c1, value, 1.0)
+            n = keep_upper_hull(n, s1, q1, c1, value, 1.0)
             if close > 0.0:
-                n = above_chords(merge_close(n, s1, q1, c1, close, upper), s1, q1, c1, value, 1.0)
+                n = keep_upper_hull(merge_close(n, s1, q1, c1, close, upper), s1, q1, c1, value, 1.0)
             longest = max(longest, n)
             if longest > limit:
                 return starts, S_out, Q_out, code_out, longest

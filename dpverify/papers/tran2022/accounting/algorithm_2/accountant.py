@@ -33,7 +33,7 @@ from dpverify.papers.tran2022.accounting.algorithm_2.frontier import most_moved
 from dpverify.papers.tran2022.accounting.algorithm_2.long import is_long, long_run
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
-from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
 from dpverify.privacy.participation import Bounds, check_ordering
 from dpverify.shared_types import Ordering
 
@@ -165,23 +165,23 @@ def sr_nsgd_mu(parameters: SrParameters, examples: int, smoothness: float, *, ac
     moves = {  # sensitivity of a node of each family to one visit; 0 if the run reads no such node
         G_FIRST: gradient,
         G_LATER: gradient if 2 * N < T else 0.0,
-        OF_DELTA: min(jump, 2.0 * gradient) if 2 * N <= T else 0.0,
-        OF_R: drift if min(N, T) > 1 else 0.0,
+        DELTA_INDEX: min(jump, 2.0 * gradient) if 2 * N <= T else 0.0,
+        R_INDEX: drift if min(N, T) > 1 else 0.0,
     }
     if any(move > 0.0 and deviations[family] == 0.0 for family, move in moves.items()):
         return Bounds(math.inf, math.inf, exact=True)
     per = {family: float(move / deviations[family]) if move > 0.0 else 0.0 for family, move in moves.items()}
     scale = max(per.values())  # squares neither overflow nor vanish
-    late = per[OF_DELTA] / scale
+    late = per[DELTA_INDEX] / scale
     delta_limit = 0.0
     if late > 0.0:
-        delta_limit = max(late, 2.0 * gradient / float(deviations[OF_DELTA]) / scale)
-    squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, OF_R)]
+        delta_limit = max(late, 2.0 * gradient / float(deviations[DELTA_INDEX]) / scale)
+    squared = [(per[family] / scale) ** 2 for family in (G_FIRST, G_LATER, R_INDEX)]
     sensitivities = NodeSensitivities(T, N, squared[0], squared[1], late, delta_limit, squared[2])
     squares = sr_sum_of_squares(sensitivities, parameters.alpha, parameters.ordering, accuracy=accuracy)
     lower = math.sqrt(squares.lower) * scale
     upper = math.sqrt(squares.upper) * scale
-    return blocks.outward(lower, upper, exact=squares.exact, pattern=squares.pattern)
+    return blocks.widened(lower, upper, exact=squares.exact, pattern=squares.pattern)
 
 
 def sr_sum_of_squares(

@@ -12,7 +12,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpverify.papers.tran2022.accounting.algorithm_2.frontier import Triples, add_own, join, thin, thin_exactly, unite
+from dpverify.papers.tran2022.accounting.algorithm_2.frontier import (
+    Triples,
+    add_block_node,
+    concatenate_points,
+    join,
+    thin,
+    thin_exactly,
+)
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities
 from dpverify.papers.tran2022.accounting.blocks import INSIDE, OUTSIDE, BlockTree, State, StepBlock
 
@@ -82,7 +89,7 @@ class SrTree(BlockTree[Triples]):
             else:
                 left = self.block(level - 1, begin)
                 right = self.block(level - 1, begin + length // 2)
-                step_block = (self._joined if zone is None else self._within)(left, right, begin, level)
+                step_block = (self._joined if zone is None else self._join_in_epoch)(left, right, begin, level)
             self._blocks[key] = step_block
         return step_block
 
@@ -97,25 +104,25 @@ class SrTree(BlockTree[Triples]):
         points = self._thinned(S.size, Triples(S.copy(), S * p, Q, place.copy()), self._floor_s, self._floor_r)
         return StepBlock(length, {INSIDE: points, OUTSIDE: NOTHING} if length < N else {INSIDE: points})
 
-    def _within(
+    def _join_in_epoch(
         self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
     ) -> StepBlock[Triples]:
         """Join two blocks of one epoch: the visit is in one of them."""
-        left_points = self._own(left, begin, level - 1)
-        right_points = self._own(right, begin + left.length, level - 1)
+        left_points = self._block_as_node(left, begin, level - 1)
+        right_points = self._block_as_node(right, begin + left.length, level - 1)
         size = left_points[INSIDE].S.size + right_points[INSIDE].S.size
         self._reserve(size)
         a = left_points[INSIDE]
         b = right_points[INSIDE]
         space = self._space
-        n = unite(a.S, a.R, a.Q, b.S, b.R, b.Q, self.decay(left.length), *space)
+        n = concatenate_points(a.S, a.R, a.Q, b.S, b.R, b.Q, self.decay(left.length), *space)
         points = {INSIDE: self._thinned(n, space, self._floor_s, self._floor_r)}
         parents = ((0, INSIDE, OUTSIDE, 1), (a.S.size, OUTSIDE, INSIDE, b.S.size))
         if 2 * left.length < self.N:
             points[OUTSIDE] = NOTHING
         return StepBlock(2 * left.length, points, {INSIDE: parents}, (left, right))
 
-    def _own(self, block: StepBlock[Triples], begin: int, level: int) -> dict[State, Triples]:
+    def _block_as_node(self, block: StepBlock[Triples], begin: int, level: int) -> dict[State, Triples]:
         """Return a block's points, with the block itself added to Q as a node."""
         g, delta, drift = self.sensitivities.node(begin, level)
         late = self.sensitivities.delta_late
@@ -123,7 +130,7 @@ class SrTree(BlockTree[Triples]):
         if not self.upper and begin % self.N + block.length > self.N:
             late = self.sensitivities.least_moved()  # the block may contain two visits
         return {
-            state: Triples(S, R, add_own(S, R, Q, g, delta, drift, late, limit), code)
+            state: Triples(S, R, add_block_node(S, R, Q, g, delta, drift, late, limit), code)
             for state, (S, R, Q, code) in block.points.items()
         }
 
@@ -131,15 +138,15 @@ class SrTree(BlockTree[Triples]):
         self, left: StepBlock[Triples], right: StepBlock[Triples], begin: int, level: int
     ) -> StepBlock[Triples]:
         half = left.length
-        left_points = self._own(left, begin, level - 1)
-        right_points = self._own(right, begin + half, level - 1)
+        left_points = self._block_as_node(left, begin, level - 1)
+        right_points = self._block_as_node(right, begin + half, level - 1)
         keep_s = float(level <= self.sensitivities.top)  # longer nodes are of r only
         return self._join(left, left_points, right, right_points, begin, self.decay(half), keep_s)
 
     def closed(self, node: StepBlock[Triples], begin: int, level: int) -> StepBlock[Triples]:
         """Return a node that no later node contains, with only the best value of each state."""
         points = {}
-        for state, (_, _, value, _) in self._own(node, begin, level).items():
+        for state, (_, _, value, _) in self._block_as_node(node, begin, level).items():
             best = int(np.argmax(value))
             points[state] = Triples(np.zeros(1), np.zeros(1), value[best : best + 1], np.array([best]))
         return StepBlock(node.length, points, {}, (node,))
@@ -150,7 +157,7 @@ class SrTree(BlockTree[Triples]):
     def _pairs(self, left: Triples, right: Triples, decay: float, factor: float, n: int) -> int:
         return join(left.S, left.R, left.Q, right.S, right.R, right.Q, decay, n, *self._space)
 
-    def _kept(self, n: int, factor: float) -> Triples:
+    def _thinned_candidates(self, n: int, factor: float) -> Triples:
         """Return a thinned copy of the first n candidates; ``factor`` is 0 if S is no longer needed, else 1."""
         self._space.S[:n] *= factor
         return self._thinned(n, self._space, self._floor_s, self._floor_r)

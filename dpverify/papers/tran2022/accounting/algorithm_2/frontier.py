@@ -57,7 +57,9 @@ def most_moved(S: float, late: float, most: float) -> float:
 
 
 @kernel
-def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, limit: float) -> Vector:
+def add_block_node(
+    S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: float, late: float, limit: float
+) -> Vector:
     """Return Q with the block itself added as a node of G, of Delta (times ``delta``) and of r."""
     out = np.empty_like(Q)
     for i in range(Q.shape[0]):
@@ -67,7 +69,7 @@ def add_own(S: Vector, R: Vector, Q: Vector, g: float, delta: float, drift: floa
 
 
 @kernel
-def unite(
+def concatenate_points(
     SL: Vector,
     RL: Vector,
     QL: Vector,

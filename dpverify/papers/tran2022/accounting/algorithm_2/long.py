@@ -19,7 +19,7 @@ import numpy as np
 from dpverify.kernels.typing import Vector
 from dpverify.papers.tran2022.accounting.algorithm_2 import pairs
 from dpverify.papers.tran2022.accounting.algorithm_2.fresh import FLOOR, SrTree
-from dpverify.papers.tran2022.accounting.algorithm_2.frontier import add_own, thin
+from dpverify.papers.tran2022.accounting.algorithm_2.frontier import add_block_node, thin
 from dpverify.papers.tran2022.accounting.algorithm_2.nodes import NodeSensitivities, pattern_value
 from dpverify.privacy.participation import Bounds
 
@@ -59,22 +59,22 @@ class FreeBlocks:
         """Bound the contribution of a block of ``2**(top + HEAD)`` steps, itself included, per number of visits."""
         single: Points = (np.ones(1), np.zeros(1), np.zeros(1))
         for level in range(self.fine):
-            single = self._longer(single, level)
-        blocks = {0: NO_VISIT, 1: self._alone(single, self.N - 1)}
+            single = self._doubled(single, level)
+        blocks = {0: NO_VISIT, 1: self._single_visit(single, self.N - 1)}
         for level in range(self.fine, self.top + HEAD):
             half = 1 << level
-            left = {n: self._own(points, level, True) for n, points in blocks.items()}
-            right = {n: self._own(points, level, False) for n, points in blocks.items()}
+            left = {n: self._block_as_node(points, level, True) for n, points in blocks.items()}
+            right = {n: self._block_as_node(points, level, False) for n, points in blocks.items()}
             second = right.get(1, NO_VISIT)
             if level < self.top:  # the later one of two visits in this short block is near the start of its epoch
-                second = self._own(self._alone(single, min(self.N - 1, 2 * half - 2)), level, False)
-                single = self._longer(single, level)
+                second = self._block_as_node(self._single_visit(single, min(self.N - 1, 2 * half - 2)), level, False)
+                single = self._doubled(single, level)
             elif level == self.top:
                 pair = (np.zeros(1), np.array([self.N - 1.0 + (1 << self.fine)]), np.array([price]))
-                left[2] = right[2] = _union([left[2], pair]) if 2 in left else pair
+                left[2] = right[2] = _concatenated([left[2], pair]) if 2 in left else pair
             least = max((2 * half + 1) // self.N - 1, 0)
             blocks = {
-                n: self._thinned(*_union(parts), keep=float(level < self.top))
+                n: self._thinned(*_concatenated(parts), keep=float(level < self.top))
                 for n in range(least, self.most_visits(level + 1) + 1)
                 if (parts := list(self._parts(left, right, second, n, half)))
             }
@@ -92,24 +92,24 @@ class FreeBlocks:
         slopes = {max((values[n] - values[m]) / (n - m), 0.0) for n in values for m in values if m < n}
         return min(blocks * max(v - slope * n for n, v in values.items()) + slope * epochs for slope in slopes)
 
-    def _longer(self, single: Points, level: int) -> Points:
+    def _doubled(self, single: Points, level: int) -> Points:
         """Double the length of blocks with one visit: S, and sums of squares over left and right halves."""
         S, A, B = single
         decayed = S * self.decay(1 << level)
         joined = np.concatenate([decayed, S]), np.concatenate([A + S * S, A]), np.concatenate([B, B + S * S])
         return self._thinned(*joined, floors=(FLOOR, 1.0))
 
-    def _alone(self, single: Points, place: float) -> Points:
+    def _single_visit(self, single: Points, place: float) -> Points:
         """Return the points of a block with one visit, at step ``place`` + 1 of its epoch or before."""
         S, A, B = single
         return self._thinned(S, S * place, (self.one + self.sensitivities.drift * place**2) * A + self.one * B)
 
-    def _own(self, points: Points, level: int, left: bool) -> Points:
+    def _block_as_node(self, points: Points, level: int, left: bool) -> Points:
         S, R, Q = points
         w = self.sensitivities
         short = float(level <= self.top)
         drift = w.drift if left else 0.0
-        return S, R, add_own(S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most)
+        return S, R, add_block_node(S, R, Q, short * w.g_later, short, drift, w.delta_late, w.delta_most)
 
     def _parts(
         self, left: dict[int, Points], right: dict[int, Points], second: Points, n: int, half: int
@@ -136,7 +136,7 @@ class FreeBlocks:
         return S[:count].copy(), R[:count].copy(), Q[:count].copy()
 
 
-def _union(parts: Iterable[Points]) -> Points:
+def _concatenated(parts: Iterable[Points]) -> Points:
     S, R, Q = (np.concatenate(column) for column in zip(*parts, strict=True))
     return S, R, Q
 

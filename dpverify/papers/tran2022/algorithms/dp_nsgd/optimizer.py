@@ -25,7 +25,7 @@ import numpy as np
 
 from dpverify.kernels import check
 from dpverify.kernels.dyadic import level
-from dpverify.kernels.epochs import ExampleOrder, ask_ahead, example_of
+from dpverify.kernels.epochs import ExampleOrder, example_of, prefetch_next_example
 from dpverify.kernels.jit import for_types_of, kernel, step_kernel
 from dpverify.kernels.normal import Words, fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import Seed
@@ -142,7 +142,7 @@ def run_steps(
     g, w, m, m_hat, slots, iterates, done = state
     for t in range(first, last + 1):  # for q = 0, ..., floor(T/N): for i = 1, ..., min(N, T - qN): t <- qN + i
         n = example_of(t, order)
-        ask_ahead(t, order, rows, p)
+        prefetch_next_example(t, order, rows, p)
         gradient(w, x[n], y[n], g)
         if numbers.scale > 0.0:
             unit = slots[level(t)]

@@ -230,7 +230,7 @@ def reconstruct_literal(
     check.memory(steps * (d + 2) + sum(sizes), steps=steps, dimension=d)
     tables = Tables(*(np.empty(size) for size in sizes))
     fill_tables(alpha, gamma, N, tables)
-    m_hat = check.room(steps, d, apart=nodes, out=out)
+    m_hat = check.output_array(steps, d, inputs=nodes, out=out)
     adds = np.empty(steps, dtype=np.int64)
     space = np.empty((MOST_NODES, 2), dtype=np.int64), np.zeros((3, d))
     literal_run(N, alpha, gamma, nodes, first_rows(steps), tables, *space, m_hat, adds)

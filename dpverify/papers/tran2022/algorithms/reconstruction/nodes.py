@@ -205,6 +205,6 @@ def place(first: Indices, k: int, t: int) -> int:
 
 
 @inner_kernel
-def ask_for(rows: Vector, row: int, d: int) -> None:
+def prefetch_node(rows: Vector, row: int, d: int) -> None:
     """Prefetch a row of length d into the cache."""
     prefetch_row(rows, np.uint64(row * d), np.uint64(d))

@@ -47,12 +47,12 @@ from dpverify.kernels.vector import write_row
 from dpverify.papers.tran2022.algorithms.reconstruction.nodes import (
     Nodes,
     absorb,
-    ask_for,
     check_nodes,
     fill_level_decay,
     finish_block,
     first_rows,
     place,
+    prefetch_node,
 )
 from dpverify.papers.tran2022.algorithms.tree_noise.stream import LEVELS
 
@@ -170,11 +170,11 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
         # prefetcher. Leaves and r nodes are prefetched now and the others at the end of this step, to limit the queue.
         high = level(t + 1) if first.shape[0] > 0 and i + 1 < out.shape[0] else -1
         if high >= 0:
-            ask_for(flat_G, place(first, 0, t + 1), d)
-            ask_for(flat_Delta, place(first, 0, t + 1), d)
-            ask_for(flat_r, place(first, high, t + 1), d)
+            prefetch_node(flat_G, place(first, 0, t + 1), d)
+            prefetch_node(flat_Delta, place(first, 0, t + 1), d)
+            prefetch_node(flat_r, place(first, high, t + 1), d)
             if line.shape[0] == 0:
-                ask_for(flat_out, i + 1, d)
+                prefetch_node(flat_out, i + 1, d)
         if t < 2 * N:
             count += absorb(G, t, now, K, powers, F_G, first, rings, prefixes)
         if t > N:  # the same for H: the node that begins at u + 1 is stored in row u of the ring
@@ -242,8 +242,8 @@ def reconstruct_steps(  # noqa: PLR0912, PLR0915 a call of a part of it would co
                 rings[TOTAL, now, j] = total
                 out[i, j] = alpha * (total + prefixes[R, highest, j])  # "m^_t = alpha G^_[1,t] + alpha r^_t"
         for k in range(1, min(high, K) + 1):
-            ask_for(flat_G, place(first, k, t + 1), d)
-            ask_for(flat_Delta, place(first, k, t + 1), d)
+            prefetch_node(flat_G, place(first, k, t + 1), d)
+            prefetch_node(flat_Delta, place(first, k, t + 1), d)
         adds[i] = count + parts + (t > 1 << highest) + (t >= N) + (t >= 2 * N)
 
 
@@ -309,7 +309,7 @@ def reconstruct(
         steps * (d * (out is None) + 1) + state_floats(N, steps, d) + N, examples=examples, steps=steps, dimension=d
     )
     if out is not None:
-        check.room(steps, d, apart=nodes, out=out)
+        check.output_array(steps, d, inputs=nodes, out=out)
     return reconstruct_with(nodes, steps, d, N, new_constants(N, alpha, gamma), out)
 
 

@@ -23,13 +23,19 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     StreamConstants,
     new_constants,
 )
-from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import noise_with, tape_layout, tape_rows
 
 Family: TypeAlias = Literal["g", "delta", "r"]
 
 _PLACE = {"g": G, "delta": DELTA, "r": R}
-_DEVIATIONS = {"g-first": [G_FIRST], "g-later": [G_LATER], "g": [G_FIRST, G_LATER], "delta": [OF_DELTA], "r": [OF_R]}
+_DEVIATIONS = {
+    "g-first": [G_FIRST],
+    "g-later": [G_LATER],
+    "g": [G_FIRST, G_LATER],
+    "delta": [DELTA_INDEX],
+    "r": [R_INDEX],
+}
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     Stack,
     StreamConstants,
 )
-from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
 from dpverify.papers.tran2022.algorithms.sr_nsgd.noise import NodeNoise, is_drawn, rows_until
 
 
@@ -97,7 +97,7 @@ def deviation(f: int, t: int, N: int, deviations: Vector) -> float:
     """Return the standard deviation of a node of family f that ends at t."""
     if f == G:
         return float(deviations[G_FIRST] if t <= 2 * N else deviations[G_LATER])
-    return float(deviations[OF_DELTA] if f == DELTA else deviations[OF_R])
+    return float(deviations[DELTA_INDEX] if f == DELTA else deviations[R_INDEX])
 
 
 @inner_kernel

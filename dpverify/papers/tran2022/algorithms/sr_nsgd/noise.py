@@ -37,7 +37,7 @@ from dpverify.papers.tran2022.algorithms.reconstruction.stream import (
     reconstruct_step,
     state_floats,
 )
-from dpverify.papers.tran2022.algorithms.scales import G_FIRST, G_LATER, OF_DELTA, OF_R
+from dpverify.papers.tran2022.algorithms.scales import DELTA_INDEX, G_FIRST, G_LATER, R_INDEX
 
 
 @kernel
@@ -82,7 +82,7 @@ def add_noise(t: int, N: int, K: int, noise: NodeNoise, row: int, nodes: Stack) 
     for k in range(level(t) + 1):
         for f in (G, R, DELTA):
             if is_drawn(f, k, t, N, K):
-                scale = deviations[OF_R] if f == R else deviations[OF_DELTA]
+                scale = deviations[R_INDEX] if f == R else deviations[DELTA_INDEX]
                 if f == G:
                     scale = deviations[G_FIRST] if t <= 2 * N else deviations[G_LATER]
                 if tape.shape[0] > 0:

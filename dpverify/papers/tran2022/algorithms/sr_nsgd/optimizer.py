@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.kernels import check
-from dpverify.kernels.epochs import ExampleOrder, ask_ahead, draw_schedule, example_of
+from dpverify.kernels.epochs import ExampleOrder, draw_schedule, example_of, prefetch_next_example
 from dpverify.kernels.jit import for_types_of, kernel
 from dpverify.kernels.normal import NO_WORDS, take_words, wrapping
 from dpverify.kernels.tape import Seed
@@ -133,8 +133,8 @@ class SrRun(SteppedRun):
         """The example of each step 1..T, shape (T,): the given schedule, or the one drawn from the seed."""
         order = self._order
         p = self.parameters
-        if len(order.given):
-            return order.given.copy()
+        if len(order.fixed_schedule):
+            return order.fixed_schedule.copy()
         return draw_schedule(len(order.permutation), p.steps, p.ordering, self._seed)
 
     @property
@@ -167,7 +167,7 @@ def run_sr_steps(
     gradients, anchors, left, nodes, stream, w, m, m_hat, iterates, momenta, done = state
     for t in range(first, last + 1):
         n = example_of(t, order)
-        ask_ahead(t, order, rows, p)
+        prefetch_next_example(t, order, rows, p)
         gradient(anchors[0], x[n], y[n], gradients[G])
         if t > N:
             gradient(anchors[1], x[n], y[n], gradients[DELTA])

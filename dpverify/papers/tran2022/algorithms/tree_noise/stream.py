@@ -207,7 +207,7 @@ def noise_from_tape(tape: Tape, *, alpha: float, scale: float, out: Matrix | Non
     tape = check.array(None, None, tape=tape)
     alpha = check.weight(alpha=alpha)
     scale = check.not_negative(scale=scale)
-    noise = check.room(*tape.shape, apart=(tape,), out=out)
+    noise = check.output_array(*tape.shape, inputs=(tape,), out=out)
     stream_noise(tape, alpha, scale, noise)
     return noise
 
@@ -241,7 +241,7 @@ def noise_from_generator(
     check.memory(steps * dimension * (out is None), steps=steps, dimension=dimension)
     alpha = check.weight(alpha=alpha)
     scale = check.not_negative(scale=scale)
-    noise = check.room(steps, dimension, out=out)
+    noise = check.output_array(steps, dimension, out=out)
     if has_words(rng):
         words = take_words(rng)
         with wrapping():

@@ -121,9 +121,11 @@ CHECKS.add(
         "plain-arithmetic",
         variants=("amended",),
         points=lambda _: ({"N": n, "T": t, "once": once} for n, t in ((1, 3), (3, 14), (9, 30)) for once in (0, 1)),
-        holds=_follows_box,
+        is_satisfied=_follows_box,
         about_kernel=True,
-        planted=[Planted(fault, holds=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS],
+        planted=[
+            Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS
+        ],
         region="whole noisy runs on clipped quadratics, N up to 9 and T up to 30, fresh permutations and one, against "
         "the box in plain arithmetic: gradients, anchors, node sums, noise, Algorithm 4 and the step",
         leaves_out="floats: to 1e-10",

@@ -48,7 +48,7 @@ def _box_variance(point: Point, statement: Statement) -> Fraction:
 
 def _ratios(_: Budget) -> Iterable[dict[str, Any]]:
     values = (Fraction(1, 100), Fraction(1), Fraction(17, 3))
-    return ({"query_sensitivity": moved, "rho": rho} for moved in values for rho in values)
+    return ({"query_sensitivity": distance, "rho": rho} for distance in values for rho in values)
 
 
 def _variance_for_divergence(point: Point, statement: Statement) -> Fraction:
@@ -68,12 +68,12 @@ def _full_batch(constant: int) -> Rule:
     2 L eta is the largest change, between neighbours, of one example's gradient difference over a step.
     """
 
-    def holds(point: Point, statement: Statement) -> Outcome:
-        moved = 2 * point["L"] * point["eta"] / point["N"]
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
+        distance = 2 * point["L"] * point["eta"] / point["N"]
         allowed = constant * point["L"] * point["eta"] / point["N"]
-        return Outcome(moved <= allowed, moved, allowed)
+        return Outcome(distance <= allowed, distance, allowed)
 
-    return holds
+    return is_satisfied
 
 
 def _differences(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -92,11 +92,11 @@ def _scales_with_distance(point: Point, statement: Statement) -> Outcome:
     t = int(point["t"])
     alpha = point["alpha"]
     if statement.reading["ordering"] == "once":
-        moved = attained_once(t, n, alpha, point["G"])
+        distance = attained_once(t, n, alpha, point["G"])
     else:
-        moved = attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
+        distance = attained_fresh(t, n, alpha, point["G"]) if t % n == 0 else Fraction(0)
     allowed = CONSTANT * alpha * point["eta"] * n * point["L"]
-    return Outcome(moved <= allowed, moved, allowed)
+    return Outcome(distance <= allowed, distance, allowed)
 
 
 def _corrected_once(point: Point, *, first: int) -> Outcome:
@@ -105,9 +105,9 @@ def _corrected_once(point: Point, *, first: int) -> Outcome:
     t = int(point["t"])
     alpha = point["alpha"]
     drift = 2 * point["L"] * point["eta"] * n
-    moved = largest_once(t, n, alpha, point["G"], drift)
+    distance = largest_once(t, n, alpha, point["G"], drift)
     allowed = alpha * (drift / (1 - (1 - alpha) ** n) + first * 2 * point["G"] * (1 - alpha) ** (t - n))
-    return Outcome(moved <= allowed, moved, allowed)
+    return Outcome(distance <= allowed, distance, allowed)
 
 
 def _corrected_fresh(point: Point, *, late: int) -> Outcome:
@@ -115,9 +115,9 @@ def _corrected_fresh(point: Point, *, late: int) -> Outcome:
     n = int(point["N"])
     t = int(point["t"])
     alpha = point["alpha"]
-    moved = attained_fresh(t, n, alpha, point["G"])
+    distance = attained_fresh(t, n, alpha, point["G"])
     lower_bound = 2 * alpha * point["G"] * (1 - (1 - alpha) ** (n - 1 + late))
-    return Outcome(moved >= lower_bound, moved, lower_bound)
+    return Outcome(distance >= lower_bound, distance, lower_bound)
 
 
 def _corrected(point: Point, statement: Statement, *, first: int = 1, late: int = 0) -> Outcome:
@@ -151,16 +151,16 @@ CHECKS.add(
         "section-4-full-batch-sensitivity",
         "one-step",
         points=_full_batches,
-        holds=_full_batch(2),
-        planted=[Planted("half of the constant", holds=_full_batch(1), at_declared_size=True)],
+        is_satisfied=_full_batch(2),
+        planted=[Planted("half of the constant", is_satisfied=_full_batch(1), at_declared_size=True)],
     ),
     RuleCheck(
         "section-4-momentum-difference",
         "visits",
         points=_differences,
-        holds=of_variant(_scales_with_distance, _corrected),
+        is_satisfied=of_variant(_scales_with_distance, _corrected),
         meets={**witnesses.OPPOSED, **witnesses.UPDATE_1},
-        planted=[Planted("first visit, or a step of decay", holds=FAULTY, at_declared_size=True)],
+        planted=[Planted("first visit, or a step of decay", is_satisfied=FAULTY, at_declared_size=True)],
         region="N up to 8, alpha = 1/N, up to 3 epochs (smoke), 9, 17; N = 1000, 2 epochs; O(.): the constant 1000",
         interior=lambda p: p["N"] >= 3 and p["t"] >= 2 * p["N"],
         seconds=0.5,

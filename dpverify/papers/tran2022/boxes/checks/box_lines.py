@@ -77,9 +77,9 @@ def _node_check(claim: str, family: str) -> RuleCheck:
         claim,
         "node-sums",
         points=_nodes,
-        holds=partial(_node_sum, family),
+        is_satisfied=partial(_node_sum, family),
         variants=("printed", "held"),
-        planted=[Planted("q one epoch late", holds=partial(_node_sum, family, late=1), at_declared_size=True)],
+        planted=[Planted("q one epoch late", is_satisfied=partial(_node_sum, family, late=1), at_declared_size=True)],
         region="nodes that end by step 16 (smoke), 48, 96; N up to 6; alpha = 2/5; odd epochs reversed where fresh",
         interior=lambda p: p["N"] >= 3 and p["t"] - 2 ** p["low_bits"] >= 2,
     )
@@ -152,7 +152,7 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
 
 
 def _planted_update(fault: str) -> Planted:
-    return Planted(fault, holds=partial(_follows_box, fault=fault), at_declared_size=fault == "update-by-m")
+    return Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=fault == "update-by-m")
 
 
 def _variants(rule: Callable[..., Outcome], keyword: str) -> Callable[[Point, Statement], bool | Outcome | None]:
@@ -168,10 +168,12 @@ CHECKS.add(
         "lemma-11-initial",
         "coefficients",
         points=_steps,
-        holds=_variants(_full_sequence, "first_apart"),
+        is_satisfied=_variants(_full_sequence, "first_apart"),
         planted=[
             Planted(
-                "alpha before the first", holds=lambda p, _: _full_sequence(p, first_apart=False), at_declared_size=True
+                "alpha before the first",
+                is_satisfied=lambda p, _: _full_sequence(p, first_apart=False),
+                at_declared_size=True,
             )
         ],
         interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,
@@ -180,8 +182,10 @@ CHECKS.add(
         "algorithm-4-assignment",
         "result",
         points=lambda _: ({"N": n, "t": t} for t in range(1, 15) for n in range(1, 5)),
-        holds=_variants(_updated, "assigned"),
-        planted=[Planted("no assignment", holds=lambda p, _: _updated(p, assigned=False), at_declared_size=True)],
+        is_satisfied=_variants(_updated, "assigned"),
+        planted=[
+            Planted("no assignment", is_satisfied=lambda p, _: _updated(p, assigned=False), at_declared_size=True)
+        ],
         interior=lambda p: p["N"] >= 3 and p["t"] > 2 * p["N"],
     ),
     RuleCheck(
@@ -192,7 +196,7 @@ CHECKS.add(
             for n, steps in ((1, 5), (3, 20), (8, 64), (13, 77))
             for drawn in range(2)
         ),
-        holds=_follows_box,
+        is_satisfied=_follows_box,
         about_kernel=True,
         planted=[_planted_update("update-by-m"), _planted_update("noise-left-out")],
         region="whole noisy runs on clipped quadratics against the box in plain arithmetic: w_{t+1} is made of w_t and "

@@ -219,10 +219,10 @@ def _line(
         claim,
         name,
         points=points,
-        holds=of(correct) if printed is None else of_variant(of(printed), of(correct)),
-        planted=[Planted(fault, holds=of(wrong), at_declared_size=True)],
+        is_satisfied=of(correct) if printed is None else of_variant(of(printed), of(correct)),
+        planted=[Planted(fault, is_satisfied=of(wrong), at_declared_size=True)],
         meets=meets or {},
-        neighbours=[] if printed is None else [TrueNeighbour("the corrected line", holds=of(correct))],
+        neighbours=[] if printed is None else [TrueNeighbour("the corrected line", is_satisfied=of(correct))],
     )
 
 
@@ -265,9 +265,9 @@ CHECKS.add(
         "algorithm-2-anchors",
         "anchors",
         points=_grid(q=range(6), N=range(1, 12)),
-        holds=_anchor,
-        planted=[Planted("two iterates later", holds=partial(_anchor, shift=2), at_declared_size=True)],
-        neighbours=[TrueNeighbour("the corrected line", holds=corrected(_anchor))],
+        is_satisfied=_anchor,
+        planted=[Planted("two iterates later", is_satisfied=partial(_anchor, shift=2), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the corrected line", is_satisfied=corrected(_anchor))],
         interior=lambda p: p["q"] >= 2 and p["N"] >= 3,
     ),
     _line("algorithm-2-update", "order", _last_steps, _order_exists, True, "w_t from m-hat_t", False, printed=False),

@@ -18,7 +18,7 @@ from dpverify.harness import (
     SearchCheck,
     of_variant,
 )
-from dpverify.harness.admissible import shown_by
+from dpverify.harness.admissible import witness_properties
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.checks import witnesses
@@ -31,7 +31,7 @@ ONE_VECTOR = {
     "gaussian-mechanism": Property("a vector of length G is released with spherical Gaussian noise"),
 }
 WHOLE_PATH = {
-    **shown_by(
+    **witness_properties(
         lambda point: witnesses.turning(point, point["eta"] * point["t"]),
         "losses along a straight path, of which one bends up or down with L",
     ),
@@ -115,8 +115,8 @@ CHECKS.add(
         "section-2-each-private",
         "one-vector",
         points=_vectors,
-        holds=_one_vector,
-        planted=[Planted("a quarter of the noise", holds=partial(_one_vector, share=Fraction(1, 4)))],
+        is_satisfied=_one_vector,
+        planted=[Planted("a quarter of the noise", is_satisfied=partial(_one_vector, share=Fraction(1, 4)))],
         interior=lambda point: point["constant"] > EACH,
         meets=ONE_VECTOR,
         region="constants 4, 100 and 10^4 with epsilon far above log(1/delta); constant 4 for delta down to 10^-12",
@@ -132,9 +132,9 @@ CHECKS.add(
         "section-4-full-batch-error",
         "long-runs",
         points=_long_runs,
-        holds=of_variant(_small_error, _plain_noise),
+        is_satisfied=of_variant(_small_error, _plain_noise),
         meets=WHOLE_PATH,
-        planted=[Planted("a quarter of the noise", holds=partial(_plain_noise, share=Fraction(1, 4)))],
+        planted=[Planted("a quarter of the noise", is_satisfied=partial(_plain_noise, share=Fraction(1, 4)))],
         region="G = L = 1, eta = 1/t; epsilon = 1, delta = 10^-6, t up to 2^40; epsilon = 1/125, delta = 0.999",
         leaves_out="other runs",
     ),

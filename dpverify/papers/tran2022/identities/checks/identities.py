@@ -15,7 +15,7 @@ from typing import ClassVar
 from dpverify.harness import Budget, Check, Context, Outcome, PaperChecks, Planted, Point
 from dpverify.harness.checks import as_point, missed_controls
 from dpverify.harness.exact_results import CounterexampleKind, counterexample
-from dpverify.harness.neighbours import MOST_POINTS, as_control
+from dpverify.harness.neighbours import MOST_POINTS, neighbour_result
 from dpverify.harness.search.exhaustive_check import as_probe, compare_coefficients
 from dpverify.ledger.formula import parse, to_text
 from dpverify.ledger.records import Status
@@ -130,7 +130,7 @@ class IdentityCheck(Check):
         compared = list(islice(self._go_through(context, same, self.functions), MOST_POINTS))
         refuted = not all(outcome.ok is True for _, outcome in compared)
         statistic = f"{len(compared)} points"
-        return as_control("left for right", "the left side on both sides", refuted=refuted, statistic=statistic)
+        return neighbour_result("left for right", "the left side on both sides", refuted=refuted, statistic=statistic)
 
     def _control(self, context: Context, fault: IdentityFault) -> ControlResult:
         statement = fault.statement(context.statement)

@@ -213,12 +213,14 @@ CHECKS.add(
         "section-3-momentum-tree",
         "coefficients",
         points=_prefixes,
-        holds=_tree_momentum,
+        is_satisfied=_tree_momentum,
         why_sufficient="the powers (t - z) + (z - t') add up to t - t' in whatever node t' lies, and COMPOSE(1, t) is "
         "one node that ends at t behind COMPOSE(1, t - lowbit(t)), so it covers [1, t] once (NOTES.md)",
         planted=[
             Planted(
-                "decay back to a node's first step", holds=lambda p, s: _tree_momentum(p, s, 0), at_declared_size=True
+                "decay back to a node's first step",
+                is_satisfied=lambda p, s: _tree_momentum(p, s, 0),
+                at_declared_size=True,
             )
         ],
         region="t < 70 (smoke), 300, 600; for all alpha by a Kronecker point",
@@ -227,26 +229,30 @@ CHECKS.add(
         "lemma-12-noise",
         "coefficients",
         points=_node_ends,
-        holds=lambda p, _: _noise(p),
-        planted=[Planted("the weight 2", holds=lambda p, _: _noise(p, 2 * ONE), at_declared_size=True)],
+        is_satisfied=lambda p, _: _noise(p),
+        planted=[Planted("the weight 2", is_satisfied=lambda p, _: _noise(p, 2 * ONE), at_declared_size=True)],
     ),
     RuleCheck(
         "section-3-cover",
         "compose",
         points=_intervals,
-        holds=_covered,
-        planted=[Planted("a bound for one step fewer", holds=lambda p, s: _covered(p, s, 1), at_declared_size=True)],
+        is_satisfied=_covered,
+        planted=[
+            Planted("a bound for one step fewer", is_satisfied=lambda p, s: _covered(p, s, 1), at_declared_size=True)
+        ],
     ),
     RuleCheck(
         "algorithm-4-output",
         "coefficients",
         points=_runs,
-        holds=_output,
+        is_satisfied=_output,
         why_sufficient=OUTPUT_ENOUGH,
         meets=WITHOUT_NOISE,
         planted=[
-            Planted("one node taken twice", holds=lambda p, s: _output(p, s, _latest_twice), at_declared_size=True),
-            Planted("Delta with the weight 1", holds=lambda p, s: _output(p, s, _delta_off)),
+            Planted(
+                "one node taken twice", is_satisfied=lambda p, s: _output(p, s, _latest_twice), at_declared_size=True
+            ),
+            Planted("Delta with the weight 1", is_satisfied=lambda p, s: _output(p, s, _delta_off)),
         ],
         interior=lambda p: p["N"] >= 3 and p["t"] % p["N"] != 0 and p["alpha"] != p["gamma"],
     ),
@@ -254,11 +260,11 @@ CHECKS.add(
         "algorithm-4-output",
         "streaming",
         points=_runs,
-        holds=_streams,
+        is_satisfied=_streams,
         readings={"ordering": "once"},
         variants=("amended",),
         planted=[
-            Planted(fault, holds=partial(_streams, fault=fault), at_declared_size=fault == "ring-off")
+            Planted(fault, is_satisfied=partial(_streams, fault=fault), at_declared_size=fault == "ring-off")
             for fault in ("base-late", "gamma-swapped", "decay-off", "ring-off")
         ],
         region="the recursion over epochs against the box, node by node",
@@ -267,11 +273,11 @@ CHECKS.add(
         "algorithm-4-output",
         "kernel",
         points=_kernel_runs,
-        holds=_kernel,
+        is_satisfied=_kernel,
         about_kernel=True,
         readings={"ordering": "once"},
         variants=("amended",),
-        planted=[Planted("gamma off by 1e-9", holds=partial(_kernel, gamma_off=1e-9), at_declared_size=True)],
+        planted=[Planted("gamma off by 1e-9", is_satisfied=partial(_kernel, gamma_off=1e-9), at_declared_size=True)],
         leaves_out="floats: coefficients to 1e-12",
     ),
 )

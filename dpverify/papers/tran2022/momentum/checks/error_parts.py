@@ -29,8 +29,8 @@ from dpverify.harness import (
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.momentum_errors import (
-    Memory,
-    WatchedRun,
+    LossWithMemory,
+    RunWithMomentum,
     error_at,
     errors_of_seeds,
     printed_terms,
@@ -83,7 +83,7 @@ def _steps(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
 def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that the bounds add up to the lemma's and no part exceeds its bound; ``factors`` plant faults."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         parts = _parts(int(point["t"]))
         total = sum((to_ball(to_value(parts[name].bound)) for name in bounds.LEMMA_11), arb(0))
         _, right = evaluate_statement(statement, point)
@@ -96,7 +96,7 @@ def _within(factors: Factors | None = None) -> Callable[[Point, Statement], Outc
                 return Outcome(False, attained, allowed, f"{name} is above its bound")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
@@ -117,14 +117,15 @@ CHECKS.add(
         "lemma-11",
         "error-parts",
         points=_steps,
-        holds=_within(),
+        is_satisfied=_within(),
         readings={"ordering": "fresh"},
         variants=("amended",),
         planted=[
-            Planted("no start-up term, as printed", holds=_within({"start-up": Fraction(0)})),
+            Planted("no start-up term, as printed", is_satisfied=_within({"start-up": Fraction(0)})),
             *(
                 Planted(
-                    f"the bound of {name} {TOO_SMALL} times too small", holds=_within({name: Fraction(1, TOO_SMALL)})
+                    f"the bound of {name} {TOO_SMALL} times too small",
+                    is_satisfied=_within({name: Fraction(1, TOO_SMALL)}),
                 )
                 for name in bounds.PARTS
             ),
@@ -150,7 +151,7 @@ MEMORY_ETA = Fraction(1, 2000)
 
 
 def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
-    n = Memory().examples
+    n = LossWithMemory().examples
     return (
         {
             "N": n,
@@ -167,7 +168,7 @@ def _with_memory(budget: Budget) -> Iterable[dict[str, Any]]:
 
 def _exact_memory() -> dict[str, Fraction]:
     """Return the parameters of the loss with a memory, as the exact values of its floats."""
-    problem = Memory()
+    problem = LossWithMemory()
     return {name: Fraction(getattr(problem, name)) for name in ("noise", "growth", "hold", "push", "clock")}
 
 
@@ -191,14 +192,14 @@ WITH_MEMORY = {
 
 @lru_cache(maxsize=32)
 def _memory_error(steps: int, ordering: Ordering) -> float:
-    return error_at(Memory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
+    return error_at(LossWithMemory(), steps, float(MEMORY_ALPHA), float(MEMORY_ETA), ordering)
 
 
 def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that printed terms plus start-up term bound the error on this loss, up to 1% for floats."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
-        problem = Memory()
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
+        problem = LossWithMemory()
         steps = int(point["t"])
         alpha = float(point["alpha"])
         error = _memory_error(steps, ordering)
@@ -208,7 +209,7 @@ def _forgets(ordering: Ordering, part: float = 1.0) -> Callable[[Point, Statemen
         )
         return Outcome(error <= 1.01 * allowed, Fraction(error), Fraction(allowed), note)
 
-    return holds
+    return is_satisfied
 
 
 ANTIPODES: dict[str, int | Fraction | str] = {
@@ -261,7 +262,7 @@ def _as_computed(point: Point, statement: Statement, factor: float = 1.0) -> Out
     flat = point["slope"] == 1
     problem = identical(n, 2, 1.0, 1.0, 9.0 if flat else float((t - 1) * eta))
     parameters = Parameters(t, float(alpha) * factor, float(eta), 0.0, problem.lipschitz)
-    run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
+    run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters)
     run.advance(t - 1)
     at = run.w
     run.advance(1)
@@ -276,12 +277,12 @@ CHECKS.add(
         "lemma-11",
         "memory",
         points=_with_memory,
-        holds=_forgets("once"),
+        is_satisfied=_forgets("once"),
         meets=WITH_MEMORY,
         readings={"ordering": "once"},
         variants=("printed",),
-        planted=[Planted("nine tenths of the bound", holds=_forgets("once", 0.9), at_declared_size=True)],
-        neighbours=[TrueNeighbour("ten times the bound", holds=_forgets("once", 10.0))],
+        planted=[Planted("nine tenths of the bound", is_satisfied=_forgets("once", 0.9), at_declared_size=True)],
+        neighbours=[TrueNeighbour("ten times the bound", is_satisfied=_forgets("once", 10.0))],
         interior=lambda p: True,
         region="Algorithm 1 without noise on a loss with a memory, N = 128",
         leaves_out="exact arithmetic: floats, with a margin of 1%",
@@ -291,10 +292,10 @@ CHECKS.add(
         "lemma-11",
         "memory-fresh",
         points=_with_memory,
-        holds=_forgets("fresh"),
+        is_satisfied=_forgets("fresh"),
         readings={"ordering": "fresh"},
         variants=("amended",),
-        planted=[Planted("one permutation", holds=_forgets("once"))],
+        planted=[Planted("one permutation", is_satisfied=_forgets("once"))],
         region="the same loss, on which one permutation breaks the printed terms",
         leaves_out="other orders than those of one seed",
         seconds=3.0,
@@ -316,9 +317,11 @@ CHECKS.add(
         "lemma-11",
         "identical-examples",
         points=_identical,
-        holds=_as_computed,
+        is_satisfied=_as_computed,
         variants=("amended",),
-        planted=[Planted("alpha 1% too small", holds=lambda p, s: _as_computed(p, s, 0.99), at_declared_size=True)],
+        planted=[
+            Planted("alpha 1% too small", is_satisfied=lambda p, s: _as_computed(p, s, 0.99), at_declared_size=True)
+        ],
         about_kernel=True,
         region="Algorithm 1 without noise against the closed forms of slope and ramp",
         seconds=0.5,

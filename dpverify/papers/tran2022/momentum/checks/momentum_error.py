@@ -20,7 +20,7 @@ from dpverify.harness import (
     Property,
     SearchCheck,
 )
-from dpverify.harness.admissible import LineLoss, Witness, linear, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, linear, witness_properties
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
 from dpverify.harness.search.exhaustive_check import RuleCheck, of_variant
@@ -53,18 +53,18 @@ def _clipped_line(_: Point) -> Witness:
     return Witness({LineLoss(((0 * unit, -unit), (unit, unit))): 1})
 
 
-RIDGES = shown_by(_clipped_line, "ridges of height G = 1")
-SLOPE = shown_by(lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1")
+RIDGES = witness_properties(_clipped_line, "ridges of height G = 1")
+SLOPE = witness_properties(lambda _: Witness({linear(Fraction(1)): 1}), "the slope G = 1")
 SAME = {
-    **shown_by(same, "identical linear losses"),
+    **witness_properties(same, "identical linear losses"),
     "update-of-algorithm-2": Property("the momentum is exact for identical losses, so that the noise is all"),
 }
 TWO = {
-    **shown_by(two, "two linear losses of slopes G and -G"),
+    **witness_properties(two, "two linear losses of slopes G and -G"),
     "update-of-algorithm-2": Property("the mean over all orders of two examples", lambda point: point["N"] == 2),
 }
 AT_STEP_3N = {
-    **shown_by(_around_anchor, "losses of which one bends up or down with L around the anchor"),
+    **witness_properties(_around_anchor, "losses of which one bends up or down with L around the anchor"),
     "update-of-algorithm-2": Property(
         "an odd number of steps on a line ends at least one step from where it began, whatever the noise",
         lambda point: point["N"] % 2 == 1 and point["t"] == 3 * point["N"],
@@ -113,11 +113,11 @@ def error_losses(point: Point) -> Witness:
 
 WITHOUT_NOISE = "the lemma is about the momentum without noise, of Algorithm 1 on these losses"
 ERROR = {
-    **shown_by(error_losses, "slope, ramp and antipodes"),
+    **witness_properties(error_losses, "slope, ramp and antipodes"),
     "update-of-algorithm-1": Property(WITHOUT_NOISE),
 }
 LAG = {
-    **shown_by(lag_losses, "slope and ramp"),
+    **witness_properties(lag_losses, "slope and ramp"),
     "normalized-update": Property("steps of length eta straight down"),
 }
 
@@ -237,8 +237,8 @@ CHECKS.add(
         "lemma-11-split",
         "weights",
         points=_slopes,
-        holds=of_variant(lambda p, s: _weights(p, False), lambda p, s: _weights(p, True)),
-        planted=[Planted("one step of decay more", holds=_half_start)],
+        is_satisfied=of_variant(lambda p, s: _weights(p, False), lambda p, s: _weights(p, True)),
+        planted=[Planted("one step of decay more", is_satisfied=_half_start)],
         region="gradients on a line, t up to 5",
         interior=lambda p: p["t"] >= 3 and p["alpha"] < 1,
     ),

@@ -155,7 +155,7 @@ def _flat_sampling(point: Point, part: Fraction = Fraction(1)) -> Outcome:
 
 
 def _planted(name: str, rule: Callable[[Point, Statement], Outcome]) -> Sequence[Planted]:
-    return [Planted(name, holds=rule, at_declared_size=True)]
+    return [Planted(name, is_satisfied=rule, at_declared_size=True)]
 
 
 for claim, rule, first_epoch, centred, at_first, interior in (
@@ -181,7 +181,7 @@ for claim, rule, first_epoch, centred, at_first, interior in (
             claim,
             "independent",
             points=_pairs,
-            holds=partial(rule, ordering="fresh"),
+            is_satisfied=partial(rule, ordering="fresh"),
             why_sufficient=centred + BY_DEFINITION,
             readings=FRESH,
             planted=_planted("one permutation", partial(rule, ordering="once")),
@@ -190,11 +190,11 @@ for claim, rule, first_epoch, centred, at_first, interior in (
             claim,
             "pair",
             points=_pairs,
-            holds=of_variant(partial(rule, ordering="once"), first_epoch),
+            is_satisfied=of_variant(partial(rule, ordering="once"), first_epoch),
             why_sufficient=centred + at_first,
             readings=ONCE,
             planted=_planted("the second epoch", partial(rule, ordering="once")),
-            neighbours=[TrueNeighbour("fresh permutations", holds=partial(rule, ordering="fresh"))],
+            neighbours=[TrueNeighbour("fresh permutations", is_satisfied=partial(rule, ordering="fresh"))],
             interior=interior,
         ),
     )
@@ -203,7 +203,7 @@ CHECKS.add(
         "lemma-11-cross-same-epoch",
         "all-orders",
         points=_steps_of_one_epoch,
-        holds=of_variant(lambda p, s: _cross_fresh(p, True), lambda p, s: _cross_fresh(p, False)),
+        is_satisfied=of_variant(lambda p, s: _cross_fresh(p, True), lambda p, s: _cross_fresh(p, False)),
         planted=_planted("9/10 of it", lambda p, s: _cross_fresh({**p, "own": Fraction(1)}, False, Fraction(9, 10))),
         interior=lambda p: False,
     ),
@@ -212,16 +212,16 @@ CHECKS.add(
             claim,
             "ridges",
             points=points,
-            holds=holds,
+            is_satisfied=is_satisfied,
             meets=RIDGES,
             readings=ONCE,
             variants=("printed",),
             planted=_planted(*fault),
-            neighbours=[TrueNeighbour(true, holds=true_rule)],
+            neighbours=[TrueNeighbour(true, is_satisfied=true_rule)],
             interior=interior,
             leaves_out="exact arithmetic: floats, with a margin",
         )
-        for claim, points, holds, fault, (true, true_rule), interior in (
+        for claim, points, is_satisfied, fault, (true, true_rule), interior in (
             (
                 "lemma-11-cross-same-epoch",
                 _ridge_steps,
@@ -244,14 +244,14 @@ CHECKS.add(
         "lemma-11-sampling",
         "constant-gradients",
         points=_line,
-        holds=lambda point, statement: _flat_sampling(point),
+        is_satisfied=lambda point, statement: _flat_sampling(point),
         why_sufficient="the centred gradients are vectors that add up to 0, and two positions of one order draw "
         "different examples: the mean square is own N/(N-1) times the spread of the examples' weights, own <= G^2. "
         "That is 0 at t = 0, and every step keeps it at alpha/(2-alpha) at most (check premise-one-step): the example "
         "drawn N steps ago has the fewest visits and the least weight",
         readings=ONCE,
         variants=("amended",),
-        planted=[Planted("four fifths of it", holds=lambda p, s: _flat_sampling(p, Fraction(4, 5)))],
+        planted=[Planted("four fifths of it", is_satisfied=lambda p, s: _flat_sampling(p, Fraction(4, 5)))],
         region="N up to 7, 15, 31; alpha from 1/(3N) to 1; up to five epochs and two steps",
         seconds=0.3,
     ),
@@ -322,9 +322,9 @@ CHECKS.add(
         "section-3-error-rate",
         "start",
         points=_runs,
-        holds=of_variant(_printed, _corrected),
+        is_satisfied=of_variant(_printed, _corrected),
         meets=SLOPE,
-        planted=[Planted("1 for 16", holds=lambda p, s: _corrected(p, s, factor=1.0))],
+        planted=[Planted("1 for 16", is_satisfied=lambda p, s: _corrected(p, s, factor=1.0))],
         interior=lambda p: p["N"] > 10**9 and p["t"] >= 3,
         region="T up to N^2, alpha down to 1/100000, and the first steps of runs with N up to 10^300",
         leaves_out="exact arithmetic: floats, with a margin",

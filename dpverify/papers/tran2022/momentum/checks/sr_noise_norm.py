@@ -298,10 +298,12 @@ CHECKS.add(
         "section-4-noise-total",
         "exact-laws",
         points=_lengths,
-        holds=_orders,
+        is_satisfied=_orders,
         meets=SAME,
         planted=[
-            Planted("noise 100 times larger", holds=lambda point, st: _orders(point, st, 100), at_declared_size=True)
+            Planted(
+                "noise 100 times larger", is_satisfied=lambda point, st: _orders(point, st, 100), at_declared_size=True
+            )
         ],
         region="N = 4^k, T from 1 to 16 N + 1; G = L = 1, gamma = eta N = min(1/2, sqrt(N/T)), alpha = 1/N",
         leaves_out="the reconstruction's bias under fresh permutations, which is no noise; other parameters",
@@ -310,19 +312,23 @@ CHECKS.add(
         "section-4-two-noises",
         "against-the-box",
         points=lambda _: ({"N": n, "t": t} for n in range(1, 9) for t in range(1, 5 * n)),
-        holds=_choice,
-        planted=[Planted("the choice by t < N", holds=lambda point, st: _choice(point, st, 1), at_declared_size=True)],
+        is_satisfied=_choice,
+        planted=[
+            Planted("the choice by t < N", is_satisfied=lambda point, st: _choice(point, st, 1), at_declared_size=True)
+        ],
     ),
     RuleCheck(
         "section-4-noise-two-cases",
         "one-release",
         points=_third_epochs,
-        holds=_one_release,
+        is_satisfied=_one_release,
         meets=AT_STEP_3N,
         interior=lambda point: point["N"] == 65 and point["eta"] == Fraction(1, 260),
         planted=[
             Planted(
-                "noise 1000 times smaller", holds=partial(_one_release, enough=Fraction(1, 250)), at_declared_size=True
+                "noise 1000 times smaller",
+                is_satisfied=partial(_one_release, enough=Fraction(1, 250)),
+                at_declared_size=True,
             )
         ],
         variants=("printed", "amended", "held"),

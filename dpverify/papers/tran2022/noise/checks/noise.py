@@ -28,7 +28,7 @@ from dpverify.harness import (
     ProportionEffect,
     TrueNeighbour,
 )
-from dpverify.harness.admissible import Witness, linear, shown_by
+from dpverify.harness.admissible import Witness, linear, witness_properties
 from dpverify.harness.search.exhaustive_check import compare_arrays
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.scales import node_deviation, printed_v
@@ -143,10 +143,10 @@ CHECKS.add(
         "algorithm-1-noise",
         "coefficients",
         points=_small_runs,
-        holds=_compare_coefficients,
+        is_satisfied=_compare_coefficients,
         readings={"depth": "levels"},
         planted=[
-            Planted(fault.name, holds=partial(_compare_coefficients, kernel=fault), at_declared_size=first)
+            Planted(fault.name, is_satisfied=partial(_compare_coefficients, kernel=fault), at_declared_size=first)
             for fault, first in (
                 (tree_noise_faults.scaled(1.0001), True),
                 (tree_noise_faults.decay_off(1), False),
@@ -162,18 +162,18 @@ CHECKS.add(
             points=lambda budget: (
                 {"T": T} for T in range(1, {"smoke": 130, "standard": 600, "full": 2100}[budget.name])
             ),
-            holds=lambda point, statement: _drawn(int(point["T"]), _depth(statement, int(point["T"]))),
+            is_satisfied=lambda point, statement: _drawn(int(point["T"]), _depth(statement, int(point["T"]))),
             planted=[
                 Planted(
                     "one level fewer",
-                    holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
+                    is_satisfied=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length() - 1),
                     at_declared_size=True,
                 )
             ],
             neighbours=[
                 TrueNeighbour(
                     "all levels that T steps have",
-                    holds=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length()),
+                    is_satisfied=lambda point, _: _drawn(int(point["T"]), int(point["T"]).bit_length()),
                 )
             ],
         )
@@ -185,7 +185,7 @@ CHECKS.add(
         point=POINT,
         plan=Plan(ProportionEffect(1e-5, 0.003), seconds_each=2e-7),
         simulate=_below_the_grid(0.0),
-        meets=shown_by(_flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"),
+        meets=witness_properties(_flat_or_steep, "linear losses of slope 0, of which one gets the slope 1"),
         judge=ProportionBound(bound=lambda context: float(context.point["delta"])),
         neighbours=[Control("gradient 1", "the gradient 1: the event has probability 0", _below_the_grid(1.0))],
         controls=[Control("less noise", "a tenth of the noise: ten times the event", _below_the_grid(0.0, 0.1))],

@@ -52,7 +52,7 @@ def at_points(
     """Return a check of a statement, in ball arithmetic, at a smallest point and at a point off every boundary."""
 
     def rule(times: Fraction | None) -> Callable[[Point, Statement], Outcome]:
-        def holds(point: Point, statement: Statement) -> Outcome:
+        def is_satisfied(point: Point, statement: Statement) -> Outcome:
             at = {name: point[name] for name in point if name in statement.free or lhs is not None}
             if requires_hold(statement, at) is not True:
                 return Outcome(None, note="outside the domain")
@@ -67,17 +67,19 @@ def at_points(
             ok = decide_statement(statement, at, left)
             return Outcome(ok, left(), evaluate_statement(statement, at)[1])
 
-        return holds
+        return is_satisfied
 
     points = [smallest] if inside is None else [smallest, inside]
     return RuleCheck(
         claim,
         "counterexamples",
         points=lambda _: points,
-        holds=rule(Fraction(1)),
+        is_satisfied=rule(Fraction(1)),
         interior=lambda point: inside is not None and point == as_point(inside),
-        planted=[Planted(f"left side times {TOO_LARGE:.0e}", holds=rule(Fraction(TOO_LARGE)), at_declared_size=True)],
-        neighbours=[TrueNeighbour("the right side on both sides", holds=rule(None))],
+        planted=[
+            Planted(f"left side times {TOO_LARGE:.0e}", is_satisfied=rule(Fraction(TOO_LARGE)), at_declared_size=True)
+        ],
+        neighbours=[TrueNeighbour("the right side on both sides", is_satisfied=rule(None))],
         meets=meets or {},
         readings=readings or {},
         variants=variants,
@@ -231,17 +233,23 @@ def _edges(budget: Budget) -> Iterable[dict[str, Any]]:
 def _boundaries(claim: str, lhs: LeftSide, variants: tuple[str, ...]) -> Check:
     """Return a check that decides the statement exactly at the corners of its domain, zeros included."""
 
-    def holds(extra: int) -> Callable[[Point, Statement], bool | None]:
+    def with_extra(extra: int) -> Callable[[Point, Statement], bool | None]:
         def rule(point: Point, statement: Statement) -> bool | None:
             at = {name: point[name] for name in (*statement.free, *({"gamma"} & point.keys()))}
             return decide_statement(statement, at, lambda _: to_exact(to_value(lhs(at, statement)) + extra))
 
         return rule
 
-    fault = Planted("variance larger by 10^6", holds=holds(10**6), at_declared_size=True)
+    fault = Planted("variance larger by 10^6", is_satisfied=with_extra(10**6), at_declared_size=True)
     region = "N = 1, 2, 3; alpha = 1/N and 1; t up to 4N + 1; T = t and 2t + 1"
     return ExhaustiveCheck(
-        claim, "boundaries", points=_edges, holds=holds(0), planted=[fault], variants=variants, region=region
+        claim,
+        "boundaries",
+        points=_edges,
+        is_satisfied=with_extra(0),
+        planted=[fault],
+        variants=variants,
+        region=region,
     )
 
 

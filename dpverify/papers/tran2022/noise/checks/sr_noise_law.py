@@ -23,7 +23,7 @@ from dpverify.harness import (
     TrajectoryLaw,
 )
 from dpverify.harness.search.exhaustive_check import compare_arrays
-from dpverify.harness.statistics.trajectory_law import Seen, plan_to_see
+from dpverify.harness.statistics.trajectory_law import DetectableFaults, plan_to_detect
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms.parameters import SrParameters
 from dpverify.papers.tran2022.algorithms.reconstruction.literal import reconstruct_literal
@@ -115,7 +115,7 @@ def _law_check(name: str, point: dict[str, Any], noise: Noise, faults: list[sr_f
         "algorithm-2-threshold",
         name,
         point=point,
-        plan=plan_to_see(Seen(0.2, 1.15, 1.02), Seen(0.05, 1.1, 1.02)),
+        plan=plan_to_detect(DetectableFaults(0.2, 1.15, 1.02), DetectableFaults(0.05, 1.1, 1.02)),
         simulate=_whole_runs(noise),
         judge=TrajectoryLaw(_law),
         controls=[Control(fault.name, fault.text, _whole_runs(partial(_faulty, fault))) for fault in faults],
@@ -208,11 +208,15 @@ CHECKS.add(
         "algorithm-2-threshold",
         "weights",
         points=_small_runs,
-        holds=_compare_weights,
+        is_satisfied=_compare_weights,
         about_kernel=True,
         figures=lambda _: variance_figures(),
         planted=[
-            Planted(fault.name, holds=partial(_compare_weights, kernel=fault.noise), at_declared_size=fault is WRONG[0])
+            Planted(
+                fault.name,
+                is_satisfied=partial(_compare_weights, kernel=fault.noise),
+                at_declared_size=fault is WRONG[0],
+            )
             for fault in WRONG
         ],
         leaves_out="floats, not real arithmetic",

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpverify.harness import Context, Control, MonteCarloCheck, TrajectoryLaw
 from dpverify.harness.statistics.pieces import Pieces, drawn_in_pieces
-from dpverify.harness.statistics.trajectory_law import Seen, Simulate, plan_to_see, run_by_run, shape
+from dpverify.harness.statistics.trajectory_law import DetectableFaults, Simulate, plan_to_detect, run_by_run, shape
 from dpverify.harness.statistics.trajectory_sums import Pairs
 from dpverify.kernels.normal import fill_normal_from, take_words, wrapping
 from dpverify.kernels.tape import generator
@@ -107,9 +107,9 @@ def _covariance(steps: int, alpha: float) -> Any:
     return matrix
 
 
-ROUGH = Seen(0.3, 1.25, 1.02)
-MIDDLE = Seen(0.1, 1.1, 1.005)
-FINE = Seen(0.05, 1.035, 1.002)
+ROUGH = DetectableFaults(0.3, 1.25, 1.02)
+MIDDLE = DetectableFaults(0.1, 1.1, 1.005)
+FINE = DetectableFaults(0.05, 1.035, 1.002)
 
 
 def judge(pairs: Pairs = "products") -> TrajectoryLaw:
@@ -128,7 +128,7 @@ def noise_law(
     claim: str,
     name: str,
     point: Parameters,
-    sees: tuple[Seen, Seen],
+    sees: tuple[DetectableFaults, DetectableFaults],
     faults: Iterable[NoiseFault],
     simulate: Simulate = streams,
     pairs: Pairs = "products",
@@ -138,7 +138,7 @@ def noise_law(
         claim,
         name,
         point=point,
-        plan=plan_to_see(*sees, pairs, block=BLOCK),
+        plan=plan_to_detect(*sees, pairs, block=BLOCK),
         simulate=simulate,
         judge=judge(pairs),
         controls=[planted(fault) for fault in faults],

@@ -112,7 +112,7 @@ def _short_runs(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
 def _defined(share: int) -> Rule:
     """Return the rule that no pattern's sum of squares exceeds the record's ``moved``, divided by ``share``."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         meaning = statement.definition("moved")
         if meaning is None or meaning.statement.rhs is None:
             return Outcome(None, note="no record says how far nodes move")
@@ -124,7 +124,7 @@ def _defined(share: int) -> Rule:
         squares, pattern = largest_sum(T, N, point["alpha"], ordering_of(statement))
         return Outcome(not defined_value / share < ball(squares), squares, defined_value, f"the visits {pattern}")
 
-    return holds
+    return is_satisfied
 
 
 def at_depth(corners: Sequence[Corner], reading: str, units: Corner) -> Callable[[Budget], Iterator[Corner]]:
@@ -193,8 +193,8 @@ CHECKS.add(
         "theorem-4",
         "definition",
         points=_short_runs,
-        holds=_defined(1),
-        planted=[Planted("half of it", holds=_defined(2))],
+        is_satisfied=_defined(1),
+        planted=[Planted("half of it", is_satisfied=_defined(2))],
         region=SHORT_RUNS,
         variants=("amended",),
     ),
@@ -230,7 +230,7 @@ PROBLEM = (
 
 
 def _signs(tightened: Fraction) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         """Test whether the published sign alone stays within the printed guarantee."""
         T = int(point["T"])
         law = sign_law(T, int(point["N"]), point["alpha"], point["sigma"], depth_value(statement, T))
@@ -245,7 +245,7 @@ def _signs(tightened: Fraction) -> Rule:
             return Outcome(False, exact, allowed, PROBLEM)
         return Outcome(True if exact <= allowed else None, exact, allowed)
 
-    return holds
+    return is_satisfied
 
 
 def _with_noise(times: int) -> LeftSide:
@@ -285,9 +285,9 @@ CHECKS.add(
             claim,
             "published-iterates",
             points=points,
-            holds=_signs(Fraction(1)),
-            planted=[Planted("a guarantee a thousand times as strong", holds=_signs(Fraction(1000)))],
-            neighbours=[TrueNeighbour("a guarantee a million times as weak", holds=_signs(Fraction(1, 10**6)))],
+            is_satisfied=_signs(Fraction(1)),
+            planted=[Planted("a guarantee a thousand times as strong", is_satisfied=_signs(Fraction(1000)))],
+            neighbours=[TrueNeighbour("a guarantee a million times as weak", is_satisfied=_signs(Fraction(1, 10**6)))],
             region=PROBLEM,
             variants=("printed",),
         )

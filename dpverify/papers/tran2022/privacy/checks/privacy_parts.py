@@ -48,14 +48,14 @@ def _laws(budget: Budget) -> Iterator[dict[str, Fraction]]:
 def _converted(share: Fraction) -> Rule:
     """Return the rule that x + log(share/delta)/(z - 1) is a sufficient epsilon for delta; the paper's share is 1."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         x, z, delta = (ball(point[name]) for name in ("x", "z", "delta"))
         epsilon = x + (ball(share) / delta).log() / (z - 1)
         exact = two_point_delta(point["p"], point["q"], epsilon)
         ok = True if exact <= delta else False if exact > delta else None
         return Outcome(ok, exact, point["delta"])
 
-    return holds
+    return is_satisfied
 
 
 CHECKS.add(
@@ -83,8 +83,8 @@ CHECKS.add(
         "theorem-10-rdp-to-dp",
         "two-point-laws",
         points=_laws,
-        holds=_converted(Fraction(1)),
-        planted=[Planted("log(1/(3 delta)) instead of log(1/delta)", holds=_converted(Fraction(1, 3)))],
+        is_satisfied=_converted(Fraction(1)),
+        planted=[Planted("log(1/(3 delta)) instead of log(1/delta)", is_satisfied=_converted(Fraction(1, 3)))],
         region="two-point laws near the worst, orders from 1.01 to 200, delta from 1e-12 to 1/2",
     ),
 )
@@ -109,19 +109,19 @@ def _nodes(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 def _node_noise(of_box: Fraction) -> Rule:
     """Return the rule that a node's noise has the stated variance, over sigma^2 V; the box has (4 alpha G)^2."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         alpha = point["alpha"]
         box = of_box * point["alpha"] ** 2
         if statement.variant == "amended":
             return Outcome(box == 16 * alpha**2, box, 16 * alpha**2)
         start = int(point["start"])
         end = int(point["end"])
-        moved = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
-        squared = to_exact(to_value(moved) * to_value(moved))
+        sensitivity = momentum_sensitivity(start, end, alpha, int(point["N"]), Fraction(1), "fresh")
+        squared = to_exact(to_value(sensitivity) * to_value(sensitivity))
         note = "variance of Algorithm 1 over G^2 sigma^2 V, and that of Algorithm 5 with the node's own sensitivity"
         return Outcome(bool(squared == box), box, squared, "" if squared == box else note)
 
-    return holds
+    return is_satisfied
 
 
 def _runs(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
@@ -134,7 +134,7 @@ def _runs(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 def _same_law(decay_off: int) -> Rule:
     """Return the rule that both sides have the same coefficients of every gradient and of every node's noise."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         N = int(point["N"])
         T = int(point["T"])
         alpha = point["alpha"]
@@ -149,8 +149,8 @@ def _same_law(decay_off: int) -> Rule:
                         end - i
                     )
                 if statement.variant == "printed":
-                    moved = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
-                    squared = to_exact(to_value(moved) * to_value(moved))
+                    sensitivity = momentum_sensitivity(start, end, alpha, N, Fraction(1), "fresh")
+                    squared = to_exact(to_value(sensitivity) * to_value(sensitivity))
                     if squared != 16 * alpha**2:
                         note = f"noise of the node [{start}, {end}] in m^_{t}: variances over G^2 sigma^2 V"
                         return Outcome(False, 16 * alpha**2, squared, note)
@@ -158,7 +158,7 @@ def _same_law(decay_off: int) -> Rule:
                 return Outcome(False, note=f"m_{t} has other coefficients")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def _queries(budget: Budget) -> Iterator[dict[str, int]]:
@@ -171,7 +171,7 @@ def _queries(budget: Budget) -> Iterator[dict[str, int]]:
 def _same_density(leak: int) -> Rule:
     """Return the rule: if a query's subset omits s, its mean is equal on both data sets, for every earlier answer."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         subsets = (int(point["first"]), int(point["second"]))
         s = int(point["s"])
         data = (Fraction(3), Fraction(-5), Fraction(7))
@@ -186,7 +186,7 @@ def _same_density(leak: int) -> Rule:
                     return Outcome(False, means[0], means[1], f"query {i + 1}, subset {subset:03b}, earlier {answer}")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def _query(i: int, subset: int, data: tuple[Fraction, ...], answer: Fraction) -> Fraction:
@@ -214,7 +214,7 @@ def _trees(budget: Budget) -> Iterator[dict[str, int | Fraction | str]]:
 def _tree_private(share: Fraction) -> Rule:
     """Return the rule: the tree with deviation ``share constant G sqrt(log(1/delta)) log2(t)/epsilon`` meets delta."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         t = int(point["t"])
         epsilon = ball(point["epsilon"])
         delta = ball(point["delta"])
@@ -225,7 +225,7 @@ def _tree_private(share: Fraction) -> Rule:
         note = "delta of noise with deviation constant*G*sqrt(log(1/delta))*log2(t)/epsilon"
         return Outcome(True if exact <= delta else False if exact > delta else None, exact, delta, note)
 
-    return holds
+    return is_satisfied
 
 
 CHECKS.add(
@@ -233,32 +233,32 @@ CHECKS.add(
         "theorem-4-node-noise",
         "nodes",
         points=_nodes,
-        holds=_node_noise(Fraction(16)),
-        planted=[Planted("15 for 16", holds=_node_noise(Fraction(15)), at_declared_size=True)],
-        neighbours=[TrueNeighbour("the corrected statement", holds=corrected(_node_noise(Fraction(16))))],
+        is_satisfied=_node_noise(Fraction(16)),
+        planted=[Planted("15 for 16", is_satisfied=_node_noise(Fraction(15)), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the corrected statement", is_satisfied=corrected(_node_noise(Fraction(16))))],
         region="every node of a short run",
     ),
     ExhaustiveCheck(
         "theorem-4-same-law",
         "coefficients",
         points=_runs,
-        holds=_same_law(0),
+        is_satisfied=_same_law(0),
         why_sufficient="both are linear in the nodes and in independent noises: COMPOSE(1, t) tiles 1 .. t, and a "
         "gradient at step i has the coefficient alpha (1-alpha)^(end-i) (1-alpha)^(t-end) whatever node it is in; "
         "every node of COMPOSE(1, t) ends by t, so what was released before determines w_1 .. w_t on both sides",
-        planted=[Planted("decay off by one", holds=_same_law(1), at_declared_size=True)],
-        neighbours=[TrueNeighbour("the corrected statement", holds=corrected(_same_law(0)))],
+        planted=[Planted("decay off by one", is_satisfied=_same_law(1), at_declared_size=True)],
+        neighbours=[TrueNeighbour("the corrected statement", is_satisfied=corrected(_same_law(0)))],
         region="all steps of short runs",
     ),
     ExhaustiveCheck(
         "theorem-10-out",
         "subsets",
         points=_queries,
-        holds=_same_density(0),
+        is_satisfied=_same_density(0),
         why_sufficient="a local query is a function of the examples in its subset and of earlier answers; neither "
         "differs, so the mean is the same, and the noise does not depend on the data",
         planted=[
-            Planted("a query that sees one example more", holds=_same_density(1), at_declared_size=True),
+            Planted("a query that sees one example more", is_satisfied=_same_density(1), at_declared_size=True),
         ],
         region="two adaptive queries over every pair of subsets of three examples",
     ),
@@ -266,9 +266,9 @@ CHECKS.add(
         "section-2-tree-private",
         "constants",
         points=_trees,
-        holds=_tree_private(Fraction(1)),
+        is_satisfied=_tree_private(Fraction(1)),
         meets=NOISY_TREE,
-        planted=[Planted("a seventh of the noise", holds=_tree_private(Fraction(1, 7)))],
+        planted=[Planted("a seventh of the noise", is_satisfied=_tree_private(Fraction(1, 7)))],
         region="constant 7, t from 2 to 10^9, delta down to 1e-100, epsilon up to 2 log(1/delta); epsilon above it, "
         "for constants up to 10^6; t = 1",
     ),

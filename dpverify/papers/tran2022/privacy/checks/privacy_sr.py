@@ -96,8 +96,8 @@ CHECKS.add(
         "algorithm-2-printed-sums",
         "all-nodes",
         points=_sizes,
-        holds=_private,
-        planted=[Planted("squares 4 times as large", holds=partial(_private, times=4), at_declared_size=True)],
+        is_satisfied=_private,
+        planted=[Planted("squares 4 times as large", is_satisfied=partial(_private, times=4), at_declared_size=True)],
         region="N from 2 to 64, T up to 256 (smoke), 2048, 16384, alpha = 1/N, where every node moves most",
         leaves_out="other sizes; floats, not real arithmetic",
         seconds=1.0,
@@ -189,7 +189,7 @@ def _defined(claim: str, share: int) -> Rule:
     """Return the rule that no pattern's sum of squares exceeds the record's ``moved``, divided by ``share``."""
     nodes: Nodes = "all" if claim == "theorem-8-family-r" else "read"
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         meaning = statement.definition("moved")
         if meaning is None or meaning.statement.rhs is None:
             return Outcome(None, note="no record says how far nodes move")
@@ -207,11 +207,11 @@ def _defined(claim: str, share: int) -> Rule:
                 return Outcome(False, moved, defined_value, f"the visits {pattern}")
         return Outcome(True, defined_value, defined_value)
 
-    return holds
+    return is_satisfied
 
 
 def _groups(all_groups: bool) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         """Test whether each released node is in exactly one of the three groups."""
         T = int(point["T"])
         N = int(point["N"])
@@ -221,7 +221,7 @@ def _groups(all_groups: bool) -> Rule:
                 return Outcome(False, note=f"family {family}, node [{start}, {end}] is in {sum(groups)} groups")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 MEETS: Mapping[str, Mapping[str, Property]] = {
@@ -284,8 +284,8 @@ CHECKS.add(
                 claim,
                 "definition",
                 points=_short_runs(1 if claim == "theorem-8-family-r" else 2),
-                holds=_defined(claim, 1),
-                planted=[Planted("half of it", holds=_defined(claim, 2))],
+                is_satisfied=_defined(claim, 1),
+                planted=[Planted("half of it", is_satisfied=_defined(claim, 2))],
                 region="every pattern of every short run",
                 variants=_held(claim)[:1],
             ),
@@ -318,10 +318,10 @@ CHECKS.add(
         "theorem-8-composition",
         "groups",
         points=lambda budget: [{"N": N, "T": T} for N in (1, 2, 3, 5, 8, 33) for T in (1, 2, 7, 64, 100)],
-        holds=_groups(True),
+        is_satisfied=_groups(True),
         why_sufficient="Renyi divergences of adaptively composed mechanisms add up, order by order, and every "
         "released node is in exactly one of the three groups: G or Delta inside [1, 2N], G or Delta elsewhere, r",
-        planted=[Planted("the r nodes are forgotten", holds=_groups(False))],
+        planted=[Planted("the r nodes are forgotten", is_satisfied=_groups(False))],
         region="every node that Algorithm 2 releases in short runs",
     ),
 )

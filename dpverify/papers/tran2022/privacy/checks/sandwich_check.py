@@ -16,7 +16,7 @@ from typing import ClassVar
 from dpverify.harness import Context, PaperChecks
 from dpverify.harness.checks import Check, missed_controls
 from dpverify.harness.exact_results import numbers
-from dpverify.harness.neighbours import as_control
+from dpverify.harness.neighbours import neighbour_result
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, ControlResult, Counterexample, Method, Number
 from dpverify.papers.tran2022.accounting.audit import LIPSCHITZ, AuditedRun, Epsilons, sandwich
@@ -86,7 +86,7 @@ class SandwichCheck(Check):
         wrong = [described(s) for s, e in zip(self.outside, results, strict=True) if e.audited > e.exact]
         beyond = [(s, e) for s, e in zip(self.outside, results, strict=True) if is_beyond(e)]
         refuted = any(is_beyond(e._replace(printed=e.exact)) for e in results)
-        neighbour = as_control("exact for printed", "the exact epsilon as the printed one", refuted=refuted)
+        neighbour = neighbour_result("exact for printed", "the exact epsilon as the printed one", refuted=refuted)
         return self.result(
             status="inconclusive" if wrong else "refuted" if beyond else "not refuted",
             message="; ".join(row(e, " ; ") for e in results),

@@ -61,20 +61,20 @@ def _spread(epoch: int) -> bias.GradientMoments:
     return bias.GradientMoments(now**2 * factor, now * change * factor, change**2 * factor)
 
 
-def _exact(which: bias.Sum, context: Context) -> float:
+def _exact(quantity: bias.Sum, context: Context) -> float:
     point = context.point
-    square = bias.mean_square(which, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread)
+    square = bias.mean_square(quantity, STEPS, EXAMPLES, point["alpha"], point["gamma"], _spread)
     return float(to_number(square).float)
 
 
-def _largest(which: bias.Sum, context: Context) -> float:
+def _largest(quantity: bias.Sum, context: Context) -> float:
     """Return a bound on the square: each epoch's part has a fixed length, and all parts may point the same way."""
     q, r = divmod(STEPS, EXAMPLES)
     alpha = context.point["alpha"]
     gamma = context.point["gamma"]
     weights = [
         (float(to_number(to_exact(a)).float), float(to_number(to_exact(b)).float))
-        for a, b in bias.window_weights(which, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
+        for a, b in bias.window_weights(quantity, q, to_value((1 - alpha) ** EXAMPLES), to_value(gamma))
     ]
     decays = (1.0 - float(alpha)) ** np.arange(EXAMPLES)
     total = 0.0
@@ -101,7 +101,7 @@ def _orders(rng: np.random.Generator, size: int, kind: str) -> Any:
 
 
 def _simulate(
-    which: bias.Sum, order: str = "fresh", gamma_factor: float = 1.0
+    quantity: bias.Sum, order: str = "fresh", gamma_factor: float = 1.0
 ) -> Callable[[Context, np.random.Generator, int], Any]:
     """Return a simulation of the squared length of a sum at the last step, by the literal kernel of Algorithm 4."""
 
@@ -118,37 +118,39 @@ def _simulate(
         nodes = Nodes(*(nodes_of_leaves(leaves, alpha=alpha) for leaves in (g, delta, np.zeros_like(g))))
         m_hat, _ = reconstruct_literal(nodes, examples=EXAMPLES, alpha=alpha, gamma=gamma * gamma_factor)
         decays = alpha * (1.0 - alpha) ** np.arange(STEPS - 1, -1, -1)
-        target = decays @ g if which == "difference" else np.full(g.shape[1], (decays * scale).sum() / EXAMPLES)
+        target = decays @ g if quantity == "difference" else np.full(g.shape[1], (decays * scale).sum() / EXAMPLES)
         squares: Any = ((m_hat[-1] - target).reshape(size, EXAMPLES) ** 2).sum(axis=1)
         return squares
 
     return simulate
 
 
-def _plan(which: bias.Sum) -> Callable[[Context], Plan]:
+def _plan(quantity: bias.Sum) -> Callable[[Context], Plan]:
     """Return the plan to detect a mean that is off by a fifth in a smoke run, and by a tenth in longer runs."""
 
     def plan(context: Context) -> Plan:
         part = 0.2 if context.budget.name == "smoke" else 0.1
-        effect = MeanEffect(part * _exact(which, context), Bounded(0.0, _largest(which, context)), STEPS * EXAMPLES)
+        effect = MeanEffect(
+            part * _exact(quantity, context), Bounded(0.0, _largest(quantity, context)), STEPS * EXAMPLES
+        )
         return Plan(effect, block=1024)
 
     return plan
 
 
-def _law(name: str, which: bias.Sum) -> MonteCarloCheck:
+def _law(name: str, quantity: bias.Sum) -> MonteCarloCheck:
     """Return a check of the kernel against the exact mean square."""
     return MonteCarloCheck(
         "algorithm-4-output",
         name,
         point=POINT,
-        plan=_plan(which),
-        simulate=_simulate(which),
-        judge=MeanLaw(partial(_exact, which), lambda context: Bounded(0.0, _largest(which, context))),
+        plan=_plan(quantity),
+        simulate=_simulate(quantity),
+        judge=MeanLaw(partial(_exact, quantity), lambda context: Bounded(0.0, _largest(quantity, context))),
         controls=[
-            Control("replacement", "examples drawn with replacement", _simulate(which, "replacement")),
-            Control("one-permutation", "all epochs have one order", _simulate(which, "once")),
-            Control("gamma-halved", "the reconstruction uses gamma/2", _simulate(which, gamma_factor=0.5)),
+            Control("replacement", "examples drawn with replacement", _simulate(quantity, "replacement")),
+            Control("one-permutation", "all epochs have one order", _simulate(quantity, "once")),
+            Control("gamma-halved", "the reconstruction uses gamma/2", _simulate(quantity, gamma_factor=0.5)),
         ],
         readings={"ordering": "fresh"},
         variants=("amended",),
@@ -186,15 +188,15 @@ def _within(point: Point, statement: Statement, part: Fraction = Fraction(1)) ->
     alpha = point["alpha"]
     gamma = point["gamma"]
     sums: tuple[bias.Sum, ...] = ("difference", "estimate")
-    for which in sums:
+    for quantity in sums:
         for spreads, change in (
             (bias.constant_spread(Fraction(1)), Fraction(0)),
             (bias.alternating_spread(Fraction(2)), Fraction(2)),
         ):
-            square = bias.mean_square(which, t, n, alpha, gamma, spreads)
-            bound = to_ball(to_value(part)) * bias.simple_bound(which, alpha, gamma, Fraction(1), change)
+            square = bias.mean_square(quantity, t, n, alpha, gamma, spreads)
+            bound = to_ball(to_value(part)) * bias.simple_bound(quantity, alpha, gamma, Fraction(1), change)
             if decide(square, "<=", bound**2) is not True:
-                return Outcome(False, square, bound**2, note=f"the {which}, change {change}")
+                return Outcome(False, square, bound**2, note=f"the {quantity}, change {change}")
     return Outcome(True)
 
 
@@ -206,9 +208,9 @@ def _figure(_: Context) -> dict[str, dict[str, list[float]]]:
     rows = [(Fraction(c, n), gamma) for c in (1, 4, 16) for gamma in gammas]
     t = epochs * n + n // 3
 
-    def root(which: bias.Sum, alpha: Fraction, gamma: Fraction, change: int) -> float:
+    def root(quantity: bias.Sum, alpha: Fraction, gamma: Fraction, change: int) -> float:
         spreads = bias.alternating_spread(Fraction(change)) if change else bias.constant_spread(Fraction(1))
-        return math.sqrt(float(to_number(bias.mean_square(which, t, n, alpha, gamma, spreads)).float))
+        return math.sqrt(float(to_number(bias.mean_square(quantity, t, n, alpha, gamma, spreads)).float))
 
     return {
         "identity-error": {
@@ -241,10 +243,12 @@ CHECKS.add(
         "lemma-11-cross-epochs",
         "linear-losses",
         points=_pairs,
-        holds=_uncorrelated,
+        is_satisfied=_uncorrelated,
         meets={"update-of-algorithm-1": Property("linear losses, whose gradients are the same at all iterates")},
-        planted=[Planted("one permutation", holds=partial(_uncorrelated, ordering="once"), at_declared_size=True)],
-        neighbours=[TrueNeighbour("fresh permutations", holds=partial(_uncorrelated, ordering="fresh"))],
+        planted=[
+            Planted("one permutation", is_satisfied=partial(_uncorrelated, ordering="once"), at_declared_size=True)
+        ],
+        neighbours=[TrueNeighbour("fresh permutations", is_satisfied=partial(_uncorrelated, ordering="fresh"))],
         region="losses whose gradients do not depend on w",
         interior=lambda p: p["N"] >= 3 and p["i"] >= 2,
     ),
@@ -252,10 +256,12 @@ CHECKS.add(
         "lemma-17",
         "size",
         points=_sizes,
-        holds=_is_exact,
+        is_satisfied=_is_exact,
         readings={"ordering": "fresh"},
         variants=("printed",),
-        planted=[Planted("the size taken for 1", holds=partial(_is_exact, size=Fraction(1)), at_declared_size=True)],
+        planted=[
+            Planted("the size taken for 1", is_satisfied=partial(_is_exact, size=Fraction(1)), at_declared_size=True)
+        ],
         interior=lambda p: p["N"] >= 3 and p["T"] % p["N"] != 0 and p["alpha"] < 1,
         figures=_figure,
         seconds=1.5,
@@ -264,11 +270,13 @@ CHECKS.add(
         "algorithm-4-output",
         "corrected-lemma",
         points=_sizes,
-        holds=_within,
+        is_satisfied=_within,
         readings={"ordering": "fresh"},
         variants=("amended",),
         planted=[
-            Planted("the bound times 2/5", holds=lambda p, s: _within(p, s, Fraction(2, 5)), at_declared_size=True)
+            Planted(
+                "the bound times 2/5", is_satisfied=lambda p, s: _within(p, s, Fraction(2, 5)), at_declared_size=True
+            )
         ],
         region="E|.|^2 of both sums against the squares of the bounds; gradients that stay and that go back and forth",
     ),
@@ -361,7 +369,7 @@ def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> 
         "algorithm-4-output",
         f"run-{ordering}",
         points=_run_sizes,
-        holds=_follows,
+        is_satisfied=_follows,
         about_kernel=True,
         readings={"ordering": ordering},
         variants=variants,
@@ -371,9 +379,9 @@ def _whole_runs(ordering: str, variants: tuple[str, ...], *planted: Planted) -> 
     )
 
 
-FRESH_ORDERS = Planted("fresh permutations", holds=partial(_follows, ordering="fresh"), at_declared_size=True)
-GAMMA_OFF = Planted("gamma off by 1e-6", holds=partial(_follows, gamma_off=1e-6), at_declared_size=True)
-ONE_ORDER = Planted("one permutation", holds=partial(_follows, ordering="once"))
+FRESH_ORDERS = Planted("fresh permutations", is_satisfied=partial(_follows, ordering="fresh"), at_declared_size=True)
+GAMMA_OFF = Planted("gamma off by 1e-6", is_satisfied=partial(_follows, gamma_off=1e-6), at_declared_size=True)
+ONE_ORDER = Planted("one permutation", is_satisfied=partial(_follows, ordering="once"))
 
 CHECKS.add(
     _whole_runs("once", ("amended",), FRESH_ORDERS),

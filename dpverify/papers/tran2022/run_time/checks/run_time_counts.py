@@ -113,21 +113,21 @@ def _by_node(point: Point, statement: Statement, *, of_r: int = 2) -> Outcome:
     return Outcome(counted == total and low <= total <= high, Fraction(counted), Fraction(total))
 
 
-def _asked(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
+def _counts_gradients(point: Point, statement: Statement, *, fewer: int = 0) -> Outcome:
     """Compare the number of gradients that Algorithm 2 evaluates with the count, which is at most 3T."""
     n = int(point["N"])
     steps = int(point["T"])
-    asked = 0
+    evaluated = 0
 
     def gradient(w: Vector, example: int) -> Vector:
-        nonlocal asked
-        asked += 1
+        nonlocal evaluated
+        evaluated += 1
         return np.cos(w + example)
 
     parameters = SrParameters(steps=steps, alpha=0.5, gamma=0.5, eta=0.1, sigma=0.0, lipschitz=2.0)
     SrNsgdCallable(gradient, n, np.zeros(2), parameters).advance()
     expected = counts.gradients_one_pass(steps, n)
-    return Outcome(asked == expected - fewer and expected <= 3 * steps, Fraction(asked), Fraction(expected))
+    return Outcome(evaluated == expected - fewer and expected <= 3 * steps, Fraction(evaluated), Fraction(expected))
 
 
 def _asked_sizes(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -140,15 +140,17 @@ CHECKS.add(
         "section-5-run-time",
         "bounds",
         points=_sizes,
-        holds=_between,
+        is_satisfied=_between,
         where=["T >= 4*N"],
         why_sufficient=BOUNDS_ENOUGH,
         variants=("amended",),
         seconds=0.6,
         planted=[
-            Planted("9 additions a step for the stream", holds=partial(_between, stream=9), at_declared_size=True),
-            Planted("no logarithm above", holds=partial(_between, logarithm=False)),
-            Planted("8 T^2/N below", holds=partial(_between, lower=16)),
+            Planted(
+                "9 additions a step for the stream", is_satisfied=partial(_between, stream=9), at_declared_size=True
+            ),
+            Planted("no logarithm above", is_satisfied=partial(_between, logarithm=False)),
+            Planted("8 T^2/N below", is_satisfied=partial(_between, lower=16)),
         ],
         region="N up to 64 (smoke), 128, 256; T from 4N to 33N",
     ),
@@ -156,13 +158,15 @@ CHECKS.add(
         "section-5-run-time",
         "kernel-counters",
         points=_kernel_sizes,
-        holds=_counters,
+        is_satisfied=_counters,
         about_kernel=True,
         variants=("amended",),
         seconds=0.4,
         planted=[
-            Planted("one addition more, literal", holds=partial(_counters, literal_off=1), at_declared_size=True),
-            Planted("one addition more, stream", holds=partial(_counters, stream_off=1), at_declared_size=True),
+            Planted(
+                "one addition more, literal", is_satisfied=partial(_counters, literal_off=1), at_declared_size=True
+            ),
+            Planted("one addition more, stream", is_satisfied=partial(_counters, stream_off=1), at_declared_size=True),
         ],
         region="additions of every step, N up to 33 (smoke), 100, 256; T up to 16N + 1",
     ),
@@ -173,10 +177,12 @@ for claim, variant in (("abstract-gradient-evaluations", "amended"), ("section-5
             claim,
             "box-loops",
             points=_box_sizes,
-            holds=_by_node,
+            is_satisfied=_by_node,
             readings={"evaluation": "node-by-node"},
             variants=(variant,),
-            planted=[Planted("one gradient for r, not two", holds=partial(_by_node, of_r=1), at_declared_size=True)],
+            planted=[
+                Planted("one gradient for r, not two", is_satisfied=partial(_by_node, of_r=1), at_declared_size=True)
+            ],
             seconds=0.2,
             region="3 T (log - 2) <= evaluations <= 5 T log, log = floor(log2 T) + 1; N up to 13, T < 40 (smoke), 120, "
             "300",
@@ -185,10 +191,10 @@ for claim, variant in (("abstract-gradient-evaluations", "amended"), ("section-5
             claim,
             "asked",
             points=_asked_sizes,
-            holds=_asked,
+            is_satisfied=_counts_gradients,
             about_kernel=True,
             readings={"evaluation": "one-pass"},
-            planted=[Planted("one fewer", holds=partial(_asked, fewer=1), at_declared_size=True)],
+            planted=[Planted("one fewer", is_satisfied=partial(_counts_gradients, fewer=1), at_declared_size=True)],
             region="whole runs of Algorithm 2 whose gradient counts its calls; at most 3T of them",
         ),
     )

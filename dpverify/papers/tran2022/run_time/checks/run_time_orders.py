@@ -95,12 +95,12 @@ def _power(exponent: Fraction) -> str:
     return f"x^{exponent}" if exponent.denominator == 1 and exponent > 0 else f"x^({exponent})"
 
 
-def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, off: Order | None = None) -> Outcome:
+def _asymptotic(claimed: Claimed, point: Point, statement: Statement, *, extra_factor: Order | None = None) -> Outcome:
     """Test whether the claim, times ``off``, holds along a direction; both sides are exponents of x."""
     direction = _direction(point)
     claim = claimed.printed if statement.variant == "printed" else claimed.corrected
-    if off:
-        claim = [term.times(off) for term in claim]
+    if extra_factor:
+        claim = [term.times(extra_factor) for term in claim]
     bad = orders.exceeds(claimed.counted, claim, direction, logs=claimed.logs)
     if statement.variant == "amended":
         bad = bad or orders.exceeds(claim, claimed.counted, direction, logs=claimed.logs)
@@ -136,20 +136,22 @@ def _orders(claim: str, claimed: Claimed, name: str = "orders", **reading: str) 
         "-".join([name, *reading.values()]),
         claimed=claimed,
         points=lambda _: (),
-        holds=partial(_asymptotic, claimed),
+        is_satisfied=partial(_asymptotic, claimed),
         where=["T >= 4*N"] if claimed.epochs else [],
         why_sufficient=EDGES,
         readings=reading,
         variants=tuple(variants),
         planted=[
             Planted(
-                "1/100 off the exponent of N", holds=partial(_asymptotic, claimed, off=LESS_N), at_declared_size=True
+                "1/100 off the exponent of N",
+                is_satisfied=partial(_asymptotic, claimed, extra_factor=LESS_N),
+                at_declared_size=True,
             ),
-            Planted("2 off the exponent of d", holds=partial(_asymptotic, claimed, off=LESS_D)),
+            Planted("2 off the exponent of d", is_satisfied=partial(_asymptotic, claimed, extra_factor=LESS_D)),
         ],
         neighbours=[]
         if claimed.true is None
-        else [TrueNeighbour("a larger order", holds=partial(_asymptotic, claimed, off=claimed.true))],
+        else [TrueNeighbour("a larger order", is_satisfied=partial(_asymptotic, claimed, extra_factor=claimed.true))],
         region="all directions in which N, d and T do not shrink and the statement's conditions hold"
         + (", and T >= 4N" if claimed.epochs else ""),
         leaves_out="constants, and logarithms where the claim is written with O~",

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
 from dpverify.kernels.epochs import draw_schedule
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.algorithms import node_sensitivity as problem
@@ -196,14 +196,14 @@ def replayed(
 ) -> ReplayCheck:
     """Return a check of a family's nodes; ``ends`` are the statement's names for a node's first and last step."""
 
-    def moved(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[Moved]:
+    def output_distances(statement: Statement, fault: ReplayFault, runs: Sequence[RunCase]) -> Iterator[OutputDistance]:
         ordering = ordering_of(statement)
         units = {"G": LIPSCHITZ} if family in {"f", "g"} else {"L": SMOOTHNESS}
         for case in runs:
-            about = {"N": Fraction(case.N), "alpha": case.alpha, **units} | ({"eta": case.eta} if "L" in units else {})
+            values = {"N": Fraction(case.N), "alpha": case.alpha, **units} | ({"eta": case.eta} if "L" in units else {})
             for start, end, distance in measured(family, case, ordering, fault):
-                yield Moved(
-                    about | {ends[0]: Fraction(start), ends[1]: Fraction(end)},
+                yield OutputDistance(
+                    values | {ends[0]: Fraction(start), ends[1]: Fraction(end)},
                     distance,
                     partial(law, family, start, end, case, ordering),
                     f"node [{start}, {end}] of N={case.N}, T={case.T}",
@@ -212,9 +212,11 @@ def replayed(
     return ReplayCheck(
         claim,
         "replay",
-        replays=partial(moved, fault=NO_FAULT, runs=RUNS),
+        replays=partial(output_distances, fault=NO_FAULT, runs=RUNS),
         controls=[
-            ReplayControl(fault.name, fault.text, partial(moved, fault=fault, runs=SHORT_RUNS), fault.name == "scaled")
+            ReplayControl(
+                fault.name, fault.text, partial(output_distances, fault=fault, runs=SHORT_RUNS), fault.name == "scaled"
+            )
             for fault in FAULTS[family]
         ],
         random=lambda statement, rng: random_ratios(family, ordering_of(statement), rng),

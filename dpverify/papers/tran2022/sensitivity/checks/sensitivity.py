@@ -83,9 +83,9 @@ def _search(
     )
 
 
-def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -> ExhaustiveCheck:
+def _all_patterns_check(claim: str, first: str, last: str, step_change: Callable[[int, int], int]) -> ExhaustiveCheck:
     """Return a check of every pattern of visits in short runs, without closed forms; a term moves by ``away``."""
-    of_gradients, of_differences = away is _anywhere, claim.endswith("delta")
+    of_gradients, of_differences = step_change is _constant_change, claim.endswith("delta")
 
     def largest(point: Point, statement: Statement) -> Fraction:
         N = int(point["N"])
@@ -93,7 +93,7 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
         end = int(point[last])
         decay = 1 - point["alpha"]
         sums = (
-            sum((decay ** (end - t) * away(t, N) for t in steps), Fraction(0))
+            sum((decay ** (end - t) * step_change(t, N) for t in steps), Fraction(0))
             for steps in witnesses.patterns(start, end, N, witnesses.ordering_of(statement))
         )
         alpha = point["alpha"] if statement.quantity == "node_sensitivity" else 1
@@ -111,7 +111,7 @@ def _brute(claim: str, first: str, last: str, away: Callable[[int, int], int]) -
     return ExhaustiveCheck(claim, "all-patterns", points=points, lhs=largest, region=region, meets=meets)
 
 
-def _anywhere(t: int, N: int) -> int:
+def _constant_change(t: int, N: int) -> int:
     """Return 1: a term of gradients moves by 2G at every step."""
     return 1
 
@@ -148,7 +148,7 @@ def _small_terms(budget: Budget) -> Iterator[dict[str, int | Fraction]]:
 def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Statement], Outcome]:
     """Return the rule that a term of Delta, or of r at a place of its epoch, moves by at most a multiple of 2 L eta."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         N = int(point["N"])
         place = int(point["place"])
         eta = point["eta"]
@@ -160,27 +160,27 @@ def _terms_are_small(steps_apart: Callable[[int], int]) -> Callable[[Point, Stat
         inside = all(isinstance(moved, Fraction) and moved <= allowed for moved in (delta, drifted))
         return Outcome(inside, delta, allowed)
 
-    return holds
+    return is_satisfied
 
 
 PRINTED = ("printed",)
 _SMOOTH: Region = {**LARGE, "L": ("1/16", 16)}  # With L = 0 both sides are 0
-_FAR: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from its anchor: both sides are 0
+_LARGE_EPOCHS: Region = {**_SMOOTH, "N": (2, 2**12)}  # With N = 1 no step is away from its anchor: both sides are 0
 
 CHECKS.add(
     _search("theorem-4-sensitivity-sum", momentum, witnesses.ends("node_start", "node_end"), SHARP, SMALL),
-    _brute("theorem-4-sensitivity-sum", "node_start", "node_end", _anywhere),
+    _all_patterns_check("theorem-4-sensitivity-sum", "node_start", "node_end", _constant_change),
     _search("theorem-4-sensitivity", momentum, witnesses.ends("node_start", "node_end"), SHARP, LARGE),
-    _brute("theorem-4-sensitivity", "node_start", "node_end", _anywhere),
+    _all_patterns_check("theorem-4-sensitivity", "node_start", "node_end", _constant_change),
     _search("algorithm-2-delta-g", gradient, [], SHARP, LARGE),
     _search("theorem-8-sensitivity-g-sum", gradient, witnesses.ends("a", "b"), SHARP, SMALL),
     _search("theorem-8-sensitivity-g", gradient, witnesses.ends("a", "b"), SHARP, LARGE),
     _search("algorithm-2-delta-delta", difference, ["Block*2**Level + 1 > N"], SHARP, _SMOOTH),
     _search("theorem-8-sensitivity-delta", difference, witnesses.ends("a", "b"), [*SHARP, *ALIGNED], _SMOOTH),
-    _brute("theorem-8-sensitivity-delta", "a", "b", _anchors),
-    _search("algorithm-2-delta-r", drift, [], [*SHARP, *ALIGNED], _FAR),
-    _search("theorem-8-sensitivity-r", drift, witnesses.ends("a", "b"), [*SHARP, *ALIGNED], _FAR),
-    _brute("theorem-8-sensitivity-r", "a", "b", _since_anchor),
+    _all_patterns_check("theorem-8-sensitivity-delta", "a", "b", _anchors),
+    _search("algorithm-2-delta-r", drift, [], [*SHARP, *ALIGNED], _LARGE_EPOCHS),
+    _search("theorem-8-sensitivity-r", drift, witnesses.ends("a", "b"), [*SHARP, *ALIGNED], _LARGE_EPOCHS),
+    _all_patterns_check("theorem-8-sensitivity-r", "a", "b", _since_anchor),
     _distance("section-4-distance", lambda N, _: N),
     _distance("section-4-same-example-distance", lambda N, reading: N if reading["ordering"] == "once" else 2 * N - 1),
     _distance("theorem-8-delta-term", lambda N, _: N),
@@ -189,9 +189,11 @@ CHECKS.add(
         "section-4-term-sensitivity",
         "terms",
         points=_small_terms,
-        holds=_terms_are_small(lambda N: N),
+        is_satisfied=_terms_are_small(lambda N: N),
         planted=[
-            Planted("one step less than an epoch", holds=_terms_are_small(lambda N: N - 1), at_declared_size=True)
+            Planted(
+                "one step less than an epoch", is_satisfied=_terms_are_small(lambda N: N - 1), at_declared_size=True
+            )
         ],
         region="every place of an epoch of N steps",
     ),

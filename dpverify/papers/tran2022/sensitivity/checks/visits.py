@@ -75,7 +75,7 @@ def _search(
     also: Mapping[str, str] | None = None,
     name: str = "search",
     largest: int = 2**20,
-    more: Sequence[str] = (),
+    extra_conditions: Sequence[str] = (),
     neighbours: Sequence[TrueNeighbour] = (),
 ) -> SearchCheck:
     symbols = {"N": "integer, N >= 1"} if also is None else also
@@ -86,7 +86,7 @@ def _search(
         name,
         lhs=lambda point, statement: Fraction(law(point, statement)),
         also=symbols,
-        where=lambda statement: [*more, *witnesses.depth_of(statement)],
+        where=lambda statement: [*extra_conditions, *witnesses.depth_of(statement)],
         region=region,
         corners=corners,
         neighbours=neighbours,
@@ -101,14 +101,14 @@ def _node_points(budget: Budget) -> Iterator[dict[str, int]]:
     return ({"N": N, "node_start": start, "node_end": end} for N, start, end in witnesses.short_nodes(budget))
 
 
-def _decay(point: Point, statement: Statement, more: int = 0) -> Outcome:
+def _decay(point: Point, statement: Statement, extra_steps: int = 0) -> Outcome:
     """Test, over all patterns, the least number of steps from the j-th visit back to the end of the node."""
     N, start, end = (int(point[name]) for name in ("N", "node_start", "node_end"))
     amended = statement.variant == "amended" and statement.reading["ordering"] == "fresh"
     for steps in witnesses.patterns(start, end, N, witnesses.ordering_of(statement)):
         for j, t in enumerate(reversed(steps)):
             needed = (j - 1) * N + 1 if amended and j else j * N
-            needed += more if j else 0
+            needed += extra_steps if j else 0
             if end - t < needed:
                 note = f"the example is used at the steps {steps}; j = {j}: both sides are exponents of 1 - alpha"
                 return Outcome(False, Fraction(end - t), Fraction(needed), note)
@@ -150,7 +150,7 @@ CHECKS.add(
         "theorem-4-terms",
         _terms,
         also={**witnesses.NODES, "N": "integer, N >= 1"},
-        more=witnesses.ends("node_start", "node_end"),
+        extra_conditions=witnesses.ends("node_start", "node_end"),
     ),
     ExhaustiveCheck("theorem-4-terms", "all-patterns", points=_node_points, lhs=_terms_of_patterns),
     *(
@@ -159,8 +159,14 @@ CHECKS.add(
             f"all-patterns-{ordering}",
             readings={"ordering": ordering},
             points=_node_points,
-            holds=_decay,
-            planted=[Planted("earlier visits one step further", holds=partial(_decay, more=1), at_declared_size=True)],
+            is_satisfied=_decay,
+            planted=[
+                Planted(
+                    "earlier visits one step further",
+                    is_satisfied=partial(_decay, extra_steps=1),
+                    at_declared_size=True,
+                )
+            ],
             region="every node of a short run, N up to its length, every pattern of visits",
         )
         for ordering in ("fresh", "once")
@@ -171,8 +177,8 @@ CHECKS.add(
             f"nodes-{ordering}",
             readings={"ordering": ordering},
             points=_wide_nodes,
-            holds=_touched,
-            planted=[Planted("nodes shorter than an epoch", holds=_touched_if_half)],
+            is_satisfied=_touched,
+            planted=[Planted("nodes shorter than an epoch", is_satisfied=_touched_if_half)],
             region="two levels above floor(log2 N), 2N nodes in a row on each",
         )
         for ordering in ("fresh", "once")

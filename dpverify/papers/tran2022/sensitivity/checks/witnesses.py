@@ -13,7 +13,7 @@ from itertools import product
 from typing import cast
 
 from dpverify.harness import Budget, Point, Property
-from dpverify.harness.admissible import LineLoss, Witness, linear, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, linear, witness_properties
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import epoch_of, latest_visits
 from dpverify.shared_types import Ordering
@@ -173,12 +173,12 @@ UPDATE_2 = {
         "Algorithm 2 visits each example once in an epoch and releases nodes of its tree", is_released_node
     )
 }
-OPPOSED = shown_by(opposed, "linear losses of slope G, of which one is turned round")
-TURNING = shown_by(_until_node_end, "losses along a straight path, of which one bends up or down with L")
+OPPOSED = witness_properties(opposed, "linear losses of slope G, of which one is turned round")
+TURNING = witness_properties(_until_node_end, "losses along a straight path, of which one bends up or down with L")
 WHATEVER_THE_NOISE = Property(
     "the first step has the length eta whatever the noise, and the example is used at the second", has_second_step
 )
 SECOND_STEP = {
-    **shown_by(_first_step, "losses of which one bends up or down with L, as far as one step goes"),
+    **witness_properties(_first_step, "losses of which one bends up or down with L, as far as one step goes"),
     "update-of-algorithm-2": WHATEVER_THE_NOISE,
 }

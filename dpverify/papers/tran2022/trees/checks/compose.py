@@ -118,7 +118,7 @@ CHECKS.add(
         "proposition-18-cover",
         "algorithm-3",
         points=_intervals,
-        holds=_covers,
-        planted=[Planted("the last node is left out", holds=partial(_covers, until=-1), at_declared_size=True)],
+        is_satisfied=_covers,
+        planted=[Planted("the last node is left out", is_satisfied=partial(_covers, until=-1), at_declared_size=True)],
     ),
 )

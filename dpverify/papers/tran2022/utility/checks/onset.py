@@ -63,34 +63,36 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({name: Fraction(str(getattr(cell, of))) for name, of in FIELDS.items()} for cell in cells)
 
 
-def _holds(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
+def _rule(theorem: Theorem, needed: Bound = needed_bound) -> Callable[[Point, Statement], Outcome]:
     """Return the rule for a cell; ``needed`` is the bound that determines the onset with the needed noise."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         cell = Cell(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "L", "R")))
         cell_onsets = onsets(theorem, cell)
         n = size(cell_onsets.corrected)
         for scale in (1, SCALE):
-            ours = scale * corrected_bound(theorem, n, cell)
-            theirs = _of_the_record(statement, theorem, n, cell, scale)
-            if abs(ours - theirs) > 1e-9 * theirs:
+            corrected = scale * corrected_bound(theorem, n, cell)
+            recorded = _recorded_bound(statement, theorem, n, cell, scale)
+            if abs(corrected - recorded) > 1e-9 * recorded:
                 return Outcome(
-                    False, Fraction(ours), Fraction(theirs), f"the record says something else at G = {scale}"
+                    False, Fraction(corrected), Fraction(recorded), f"the record says something else at G = {scale}"
                 )
         for k, bound in zip(cell_onsets, (printed_bound, corrected_bound, needed, least_bound), strict=True):
-            at = bound(theorem, size(k), cell)
-            before = bound(theorem, size(k - 1), cell)
-            if not at < 1.0 <= before:
-                return Outcome(False, Fraction(at), Fraction(1), f"N = {size(k)} is not where the bound falls below G")
+            value = bound(theorem, size(k), cell)
+            previous_value = bound(theorem, size(k - 1), cell)
+            if not value < 1.0 <= previous_value:
+                return Outcome(
+                    False, Fraction(value), Fraction(1), f"N = {size(k)} is not where the bound falls below G"
+                )
         ordered = cell_onsets.least <= cell_onsets.needed <= cell_onsets.corrected
         return Outcome(
             ordered, Fraction(size(cell_onsets.needed)), Fraction(size(cell_onsets.corrected)), "onsets out of order"
         )
 
-    return holds
+    return is_satisfied
 
 
-def _of_the_record(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
+def _recorded_bound(statement: Statement, theorem: Theorem, n: int, cell: Cell, scale: int) -> float:
     steps = steps_of(theorem, n, cell)
     delta = Fraction(str(cell.delta))
     L, R = (scale * Fraction(str(value)) for value in (cell.smoothness, cell.gap))
@@ -147,13 +149,13 @@ def _words(cell: Cell) -> str:
 
 
 def _check(theorem: Theorem, seconds: float, noise: str, **readings: str) -> OnsetCheck:
-    fault: dict[str, Any] = {"holds": _holds(theorem, needed=corrected_bound), "at_declared_size": True}
+    fault: dict[str, Any] = {"is_satisfied": _rule(theorem, needed=corrected_bound), "at_declared_size": True}
     return OnsetCheck(
         theorem,
         "onset",
         table=partial(onset_table, theorem),
         points=_cells,
-        holds=_holds(theorem),
+        is_satisfied=_rule(theorem),
         readings={"ordering": "fresh", **readings},
         variants=("amended",),
         planted=[Planted("the printed noise is put in for the needed one", **fault)],

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from flint import arb
 
 from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Point, Property, TrueNeighbour
-from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.results import CheckResult
 from dpverify.ledger.statements import Statement
@@ -53,17 +53,17 @@ class ExponentsCheck(RuleCheck):
 
 def _outgrown(point: Point, statement: Statement, faster: Fraction = Fraction(0)) -> Outcome:
     """Compare the exponents of both sides along a direction, without logarithms and other factors that O~ hides."""
-    along = (point["log_N"], point["log_d"], point["log_epsilon"])
-    left = rates.exponent(rates.left_terms(statement), along)
-    right = max(rates.dot((n - faster, d, epsilon), along) for n, d, epsilon in rates.right_terms(statement))
+    direction = (point["log_N"], point["log_d"], point["log_epsilon"])
+    left = rates.exponent(rates.left_terms(statement), direction)
+    right = max(rates.dot((n - faster, d, epsilon), direction) for n, d, epsilon in rates.right_terms(statement))
     note = "exponents of the bound and of the rate along (N, d, epsilon) = n^(log_N, log_d, log_epsilon)"
     return Outcome(left <= right, left, right, note=note)
 
 
 def _grows(point: Point, steps: orders.Order) -> bool:
     """Test whether neither T nor N shrinks along a direction. Then epsilon is at most what the theorems allow."""
-    along = (point["log_N"], point["log_d"], point["log_epsilon"])
-    return steps.along(along) >= 0 and point["log_N"] >= 0
+    direction = (point["log_N"], point["log_d"], point["log_epsilon"])
+    return steps.along(direction) >= 0 and point["log_N"] >= 0
 
 
 def _as_theorem_6(point: Point) -> bool:
@@ -92,7 +92,7 @@ def _walk(point: Point) -> Witness:
 
 
 UPHILL = {
-    **shown_by(_walk, "losses of a walk uphill, which flatten below the start"),
+    **witness_properties(_walk, "losses of a walk uphill, which flatten below the start"),
     "neighbour-replace-one": Property("the rate is one of a single data set, to which no neighbour is compared"),
     "update-of-algorithm-1": Property("the signs of the momentum are those of Algorithm 1 in every order"),
     "update-of-algorithm-2": Property("the signs of the momentum are those of Algorithm 2 in the one order"),
@@ -104,8 +104,8 @@ def _exponents(claim: str) -> ExponentsCheck:
         claim,
         "exponents",
         points=lambda _: (),
-        holds=_outgrown,
-        planted=[Planted("a faster rate", holds=partial(_outgrown, faster=FASTER), at_declared_size=True)],
+        is_satisfied=_outgrown,
+        planted=[Planted("a faster rate", is_satisfied=partial(_outgrown, faster=FASTER), at_declared_size=True)],
         variants=("printed",),
         meets=GROWS,
         interior=lambda point: all(value != 0 for value in point.values()),
@@ -131,7 +131,7 @@ def _sequence(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     if bound is None:
         raise ValueError(f"{statement.key} must have a formula on its left.")
     at = {"T": steps, "delta": point["delta"]}
-    return _against(ball(bound), _hidden(at, ball(rate), slower), "Theorem 9's bound")
+    return _at_most_rate(ball(bound), _largest_rate(at, ball(rate), slower), "Theorem 9's bound")
 
 
 def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
@@ -139,7 +139,7 @@ def _runs(budget: Budget) -> Iterable[dict[str, Any]]:
     return ({"N": 3, "T": 2**k, "delta": Fraction(1, 10**6)} for k in (20, 40, 80, 160, 320, 640, 1280))
 
 
-def _hidden(point: Point, rate: arb, slower: Fraction) -> arb:
+def _largest_rate(point: Point, rate: arb, slower: Fraction) -> arb:
     """Return the largest O~(rate): 10^6 and the tenth power of every logarithm; ``slower`` plants a power of T."""
     steps = arb(int(point["T"]))
     delta = to_ball(to_value(point["delta"]))
@@ -153,7 +153,7 @@ def _uphill_1(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     log_steps = arb(steps).log() / arb(2).log()
     log_delta = (1 / to_ball(to_value(point["delta"]))).log()
     rate = (arb(3) / steps).sqrt() / (log_steps.sqrt() * log_delta.sqrt().sqrt())
-    return _against(left, _hidden(point, rate, slower))
+    return _at_most_rate(left, _largest_rate(point, rate, slower))
 
 
 def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)) -> Outcome:
@@ -162,10 +162,10 @@ def _uphill_2(point: Point, statement: Statement, slower: Fraction = Fraction(0)
     left = theorem_bounds.uphill_bound(
         "once", steps, theorem_bounds.noise_variance_2(steps, Fraction(1), point["delta"])
     )
-    return _against(left, _hidden(point, (arb(3) / steps).sqrt(), slower))
+    return _at_most_rate(left, _largest_rate(point, (arb(3) / steps).sqrt(), slower))
 
 
-def _against(left: arb, right: arb, what: str = "gradient that is left at least") -> Outcome:
+def _at_most_rate(left: arb, right: arb, what: str = "gradient that is left at least") -> Outcome:
     note = f"{what}; right side: the rate times 10^6 and the tenth power of every logarithm"
     return Outcome(not left > right, left, right, note=note)
 
@@ -204,9 +204,13 @@ CHECKS.add(
         "theorem-9-rate",
         "sequence",
         points=_far,
-        holds=_sequence,
+        is_satisfied=_sequence,
         planted=[
-            Planted("a rate faster by sqrt(T)", holds=partial(_sequence, slower=Fraction(-1, 2)), at_declared_size=True)
+            Planted(
+                "a rate faster by sqrt(T)",
+                is_satisfied=partial(_sequence, slower=Fraction(-1, 2)),
+                at_declared_size=True,
+            )
         ],
         region="N = n, d = n^2, epsilon = 1/sqrt(n) and 1, up to n = 2^3840; those that meet the conditions",
         leaves_out="other delta than 10^-6, and G, L, R other than 1",
@@ -216,16 +220,20 @@ CHECKS.add(
             claim,
             "uphill",
             points=_runs,
-            holds=holds,
+            is_satisfied=is_satisfied,
             meets=UPHILL,
             planted=[
-                Planted("a rate slower by T^(1/4)", holds=partial(holds, slower=Fraction(1, 4)), at_declared_size=True)
+                Planted(
+                    "a rate slower by T^(1/4)",
+                    is_satisfied=partial(is_satisfied, slower=Fraction(1, 4)),
+                    at_declared_size=True,
+                )
             ],
             variants=("printed",),
             readings=readings,
             region=f"N = 3, d = 1, {region}",
         )
-        for claim, holds, region, readings in (
+        for claim, is_satisfied, region, readings in (
             ("section-1-rate", _uphill_1, "epsilon growing with T", {}),
             ("abstract-rate", _uphill_2, "one permutation, epsilon growing with T", {"ordering": "once"}),
         )
@@ -234,8 +242,8 @@ CHECKS.add(
         "section-1-noise",
         "exact-laws",
         points=_sizes,
-        holds=_noise,
-        planted=[Planted("noise 20 times larger", holds=lambda p, st: _noise(p, st, 20), at_declared_size=True)],
+        is_satisfied=_noise,
+        planted=[Planted("noise 20 times larger", is_satisfied=lambda p, st: _noise(p, st, 20), at_declared_size=True)],
         region="N and T from 1 on, T below, at and above N; alpha = 1/N in the decay, and no factor alpha in front",
         leaves_out="sizes in between; the norm, which has a factor sqrt(d)",
     ),
@@ -261,7 +269,7 @@ def _bent(point: Point) -> Witness:
 
 
 MEETS = {
-    **shown_by(_bent, "losses of which one bends up or down with L as far as one step goes"),
+    **witness_properties(_bent, "losses of which one bends up or down with L as far as one step goes"),
     "update-of-algorithm-2": witnesses.WHATEVER_THE_NOISE,
 }
 
@@ -283,10 +291,10 @@ CHECKS.add(
         "abstract-rate",
         "privacy",
         points=lambda _: [{**run, "G": G, "R": R} for run in RUNS],
-        holds=_private,
+        is_satisfied=_private,
         meets=MEETS,
-        planted=[Planted("L divided by 10", holds=partial(_private, scale=10), at_declared_size=True)],
-        neighbours=[TrueNeighbour("L divided by a million", holds=partial(_private, scale=10**6))],
+        planted=[Planted("L divided by 10", is_satisfied=partial(_private, scale=10), at_declared_size=True)],
+        neighbours=[TrueNeighbour("L divided by a million", is_satisfied=partial(_private, scale=10**6))],
         variants=("printed",),
         region="two runs with the parameters of Theorem 9 and the sigma of Theorem 8",
         leaves_out="other runs; epsilon as an outcome of all three families of nodes together",

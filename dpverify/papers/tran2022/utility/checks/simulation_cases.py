@@ -44,7 +44,7 @@ class SlopeCase:
     offset: float = 0.0
 
     @property
-    def way(self) -> float:
+    def path_length(self) -> float:
         """Length of the whole run, ``eta T = sqrt(T/N)``."""
         return math.sqrt(self.steps / self.examples)
 
@@ -55,8 +55,8 @@ class SlopeCase:
             self.examples,
             self.dimension,
             self.slope,
-            self.reach * self.way,
-            self.bend * self.slope / self.way,
+            self.reach * self.path_length,
+            self.bend * self.slope / self.path_length,
             self.rise,
             self.offset,
         )

@@ -126,7 +126,7 @@ def _descends(
 ) -> Callable[[Point, Statement], Outcome]:
     """Return Lemma 5's rule for a run with that run's drop and errors: it holds for every run, not only on average."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         case = (STRAIGHT, NOISY, ANTIPODES)[int(point["problem"])]
         used = QUIET if case is STRAIGHT and fault is NO_FAULT else fault
         run = run_6(case, int(point["seed"]), used)
@@ -144,10 +144,12 @@ def _descends(
         left = Fraction(run.gradient)
         return Outcome(left <= right + Fraction(1, 10**9), left, right, note=case.words)
 
-    return holds
+    return is_satisfied
 
 
-def _apart(statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault, ordering: Ordering) -> float:
+def _momentum_distance(
+    statement: Statement, case: SlopeCase, seed: int, fault: OptimizerFault, ordering: Ordering
+) -> float:
     """Return the mean distance of m^_t from m_t."""
     return run_9(case, seed, fault, ordering).noise
 
@@ -159,10 +161,10 @@ CHECKS.add(
         "lemma-5",
         "whole-runs",
         points=_runs_of_lemma_5,
-        holds=_descends(),
+        is_satisfied=_descends(),
         planted=[
-            Planted("the right side 40% smaller", holds=_descends(factor=LESS), at_declared_size=True),
-            Planted("every step goes the other way", holds=_descends(UPHILL)),
+            Planted("the right side 40% smaller", is_satisfied=_descends(factor=LESS), at_declared_size=True),
+            Planted("every step goes the other way", is_satisfied=_descends(UPHILL)),
         ],
         interior=lambda point: False,
         region="Algorithm 1 with the parameters of Theorem 6: a straight slope without noise, a slope with noise in "
@@ -205,7 +207,7 @@ CHECKS.add(
             f"runs-{ordering}",
             cases={"standard": (case,), "full": (case,)},
             least_budget="standard",
-            measure=partial(_apart, ordering=ordering),
+            measure=partial(_momentum_distance, ordering=ordering),
             bound=_noise_bound_9,
             top=_twice(_noise_bound_9),
             faults=((LOUD, case.name),),

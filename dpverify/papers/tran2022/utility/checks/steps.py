@@ -17,7 +17,7 @@ from dpverify.harness import (
     SearchCheck,
     TrueNeighbour,
 )
-from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.derivation_check import TextProof
 from dpverify.harness.search.exhaustive_check import RuleCheck
 from dpverify.ledger.statements import Statement
@@ -168,9 +168,9 @@ for claim in (*PROVED, *REFUTED):
                 claim,
                 "corners",
                 points=_points(claim),
-                holds=_line,
+                is_satisfied=_line,
                 planted=[half],
-                neighbours=[TrueNeighbour("the left side on both sides", holds=_left_twice)],
+                neighbours=[TrueNeighbour("the left side on both sides", is_satisfied=_left_twice)],
                 variants=("printed",),
             )
         )
@@ -215,7 +215,7 @@ def parabola(point: Point) -> Witness:
 
 
 ONE_STEP = {
-    **shown_by(parabola, "the quadratic loss + <g, v> + L |v|^2/2"),
+    **witness_properties(parabola, "the quadratic loss + <g, v> + L |v|^2/2"),
     "normalized-update": Property("one step of length eta in any direction"),
 }
 
@@ -254,9 +254,11 @@ CHECKS.add(
         "lemma-5-case-1-norm",
         "ends",
         points=_lengths,
-        holds=lambda point, statement: _length_between(point, Fraction(1, 2)),
+        is_satisfied=lambda point, statement: _length_between(point, Fraction(1, 2)),
         planted=[
-            Planted("1/2 for 21/40", holds=lambda p, s: _length_between(p, Fraction(21, 40)), at_declared_size=True)
+            Planted(
+                "1/2 for 21/40", is_satisfied=lambda p, s: _length_between(p, Fraction(21, 40)), at_declared_size=True
+            )
         ],
         region="|g| = 1, 0 <= |e| <= 1/2",
     ),

@@ -12,14 +12,14 @@ from typing import Any
 from flint import arb
 
 from dpverify.harness import ExhaustiveCheck, PaperChecks, Point, Property, SearchCheck, TrueNeighbour, Vacuity
-from dpverify.harness.admissible import LineLoss, Witness, shown_by
+from dpverify.harness.admissible import LineLoss, Witness, witness_properties
 from dpverify.harness.cited_check import CitedDerivationCheck
 from dpverify.harness.derivation_check import from_lemma
 from dpverify.ledger.statements import Statement
 from dpverify.papers.tran2022.utility.theorem_bounds import (
     coupling_bound,
     implicit_steps,
-    last_that,
+    largest_integer,
     least_spread,
     printed_steps,
     travel_bound,
@@ -48,10 +48,10 @@ def steepest_slope(point: Point) -> Witness:
     """Return the steepest slope, of gap R and with a plain at its end, that T - 1 steps of 1/sqrt(N T) cannot leave."""
     n = int(point["N"])
     steps = int(point["T"])
-    way = (arb(steps - 1) / (arb(n) * steps).sqrt()).upper()
-    steepest = travel_bound(point["G"], point["L"], point["R"], way)
+    path_length = (arb(steps - 1) / (arb(n) * steps).sqrt()).upper()
+    steepest = travel_bound(point["G"], point["L"], point["R"], path_length)
     slope = Fraction(float(steepest.lower())) * ALMOST
-    fall = Fraction(float(way)) / ALMOST
+    fall = Fraction(float(path_length)) / ALMOST
     return slope_of({"N": point["N"], "slope": slope, "fall": fall, "bend": point["L"], "rise": ZERO, "apart": ZERO})
 
 
@@ -60,8 +60,8 @@ ALGORITHMS = {
     "update-of-algorithm-2": Property("the losses are run by Algorithm 2 with the theorem's parameters"),
     "uniform-output-iterate": Property("the mean over all iterates is the mean over a uniform choice of one"),
 }
-MEASURED = {**shown_by(slope_of, "the slope that is run"), **ALGORITHMS}
-BOUNDED = {**shown_by(steepest_slope, "the steepest slope that no run can leave"), **ALGORITHMS}
+MEASURED = {**witness_properties(slope_of, "the slope that is run"), **ALGORITHMS}
+BOUNDED = {**witness_properties(steepest_slope, "the steepest slope that no run can leave"), **ALGORITHMS}
 
 
 CHECKS = PaperChecks("tran2022", __name__, BOUNDED)
@@ -91,8 +91,10 @@ def _travel_or_noise(point: Point, statement: Statement) -> Exact:
 def _ramp(n: int, steps: int, delta: str, lipschitz: int | str = 1) -> dict[str, Any]:
     """Return a run whose steps reach a distance of sqrt(T/N), with L the slope over that distance, and the least R."""
     slope = Fraction(lipschitz)
-    way = Fraction(steps, n)
-    root = Fraction(last_that(lambda k: Fraction(k, 100) ** 2 < way) + 1, 100)  # rounded up to a hundredth
+    path_length = Fraction(steps, n)
+    root = Fraction(
+        largest_integer(lambda k: Fraction(k, 100) ** 2 < path_length) + 1, 100
+    )  # rounded up to a hundredth
     smooth = slope / root
     gap = slope * root + slope**2 / (2 * smooth)
     return {"N": n, "T": steps, "d": 1, "delta": delta, "G": slope, "L": smooth, "R": gap}

@@ -10,7 +10,7 @@ from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Poi
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.harness.sides import Rule
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.accounting.runs import BatchRun, bought, needed, printed_noise
+from dpverify.papers.wang2019.accounting.runs import BatchRun, account_noise, least_noise, printed_noise
 from dpverify.privacy.participation import Bounds
 
 CHECKS = PaperChecks("wang2019", __name__)
@@ -35,22 +35,24 @@ def _run(n: int, batch: int, epsilon: Fraction) -> BatchRun:
 
 
 @lru_cache(maxsize=64)
-def _bought(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: float = 1.0) -> dict[str, Bounds]:
+def _epsilon_bounds(n: int, batch: int, epsilon: Fraction, delta: Fraction, factor: float = 1.0) -> dict[str, Bounds]:
     """Return both bounds on epsilon for each noise; the printed noises are multiplied by ``factor``."""
     run = _run(n, batch, epsilon)
     e = float(epsilon)
     d = float(delta)
     printed = {name: factor * printed_noise(run, e, d, 0.5, box=name == "box") for name in ENDS[:2]}
-    epsilon_bounds = {name: bought(run, noise, d).epsilon for name, noise in printed.items()}
-    return epsilon_bounds | {"needed": needed(run, e, d).epsilon}
+    epsilon_bounds = {name: account_noise(run, noise, d).epsilon for name, noise in printed.items()}
+    return epsilon_bounds | {"needed": least_noise(run, e, d).epsilon}
 
 
-def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
+def gives_epsilon(factor: float = 1.0, *, tracked: bool = False) -> Rule:
     """Return the rule that each noise gives epsilon, by close bounds; ``tracked`` replaces the upper by the paper's."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         target_epsilon = point["epsilon"]
-        for name, ends in _bought(int(point["n"]), int(point["b"]), target_epsilon, point["delta"], factor).items():
+        for name, ends in _epsilon_bounds(
+            int(point["n"]), int(point["b"]), target_epsilon, point["delta"], factor
+        ).items():
             upper = Fraction(target_epsilon) if tracked else Fraction(ends.upper)
             if upper > target_epsilon:
                 return Outcome(False, upper, target_epsilon, f"the noise {name}: epsilon from above, and asked for")
@@ -58,7 +60,7 @@ def settled(factor: float = 1.0, *, tracked: bool = False) -> Rule:
                 return Outcome(False, upper, Fraction(ends.lower), f"the noise {name}: epsilon from above and below")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
@@ -66,7 +68,7 @@ def _sandwich(context: Context) -> dict[str, dict[str, list[float]]]:
     if context.budget.name == "smoke":
         return {}
     points = [(n, Fraction(epsilon), b) for n, epsilon in PASSES for b in BATCHES]
-    bounds_by_setting = [_bought(n, b, epsilon, Fraction(1, 10**5)) for n, epsilon, b in points]
+    bounds_by_setting = [_epsilon_bounds(n, b, epsilon, Fraction(1, 10**5)) for n, epsilon, b in points]
     columns = {
         "x": [float(place) for place in range(1, len(points) + 1)],
         "n": [float(n) for n, _, _ in points],
@@ -86,12 +88,12 @@ CHECKS.add(
         "note-settings",
         "both-ends",
         points=_settings,
-        holds=settled(),
+        is_satisfied=gives_epsilon(),
         figures=_sandwich,
         seconds=0.4,
         planted=[
-            Planted("a fifth of the printed noise", holds=settled(0.2)),
-            Planted("what the paper tracks stands for the upper end", holds=settled(tracked=True)),
+            Planted("a fifth of the printed noise", is_satisfied=gives_epsilon(0.2)),
+            Planted("what the paper tracks stands for the upper end", is_satisfied=gives_epsilon(tracked=True)),
         ],
         region="the twelve settings of section 6.1 (smoke: two of them); all data from above, one data set from below",
         leaves_out="other beta and orders of the printed noise",

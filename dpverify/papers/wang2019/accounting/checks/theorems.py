@@ -168,13 +168,13 @@ def trackable(part: Fraction = Fraction(1)) -> Rule:
     2/(3 e tau alpha) for every s. So tau alpha (alpha - 1) <= 2/(3 e) is needed, and its left side grows with alpha.
     """
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         least = -ball(point["delta"]).log() / ball(point["epsilon"])
         spent = ball(part * point["b"] / point["n"]) * least * (least + 1)
         limit = 2 / (3 * arb(1).exp())
         return Outcome(bool(spent <= limit), spent, limit, "tau alpha (alpha - 1) at the least order, and at most")
 
-    return holds
+    return is_satisfied
 
 
 NETWORKS = (  # section 6.2: n, batches, epsilons
@@ -274,11 +274,13 @@ CHECKS.add(
         "section-6-1-tracking",
         "orders",
         points=_settings,
-        holds=trackable(),
+        is_satisfied=trackable(),
         figures=_region,
         meets=TRACKED,
-        planted=[Planted("half of each batch: the largest ones are still too large", holds=trackable(Fraction(1, 2)))],
-        neighbours=[TrueNeighbour("a ten thousandth of each batch", holds=trackable(Fraction(1, 10**4)))],
+        planted=[
+            Planted("half of each batch: the largest ones are still too large", is_satisfied=trackable(Fraction(1, 2)))
+        ],
+        neighbours=[TrueNeighbour("a ten thousandth of each batch", is_satisfied=trackable(Fraction(1, 10**4)))],
         region="the twelve settings of section 6.1, all noises, numbers of steps and orders",
     ),
 )

@@ -19,7 +19,13 @@ from dpverify.harness import (
     Point,
     RuleCheck,
 )
-from dpverify.harness.statistics.trajectory_law import Seen, Simulate, TrajectoryLaw, plan_to_see, run_by_run
+from dpverify.harness.statistics.trajectory_law import (
+    DetectableFaults,
+    Simulate,
+    TrajectoryLaw,
+    plan_to_detect,
+    run_by_run,
+)
 from dpverify.kernels.tape import generator
 from dpverify.kernels.typing import Indices, Matrix, Vector
 from dpverify.ledger.statements import Statement
@@ -72,12 +78,12 @@ def _follows_box(point: Point, statement: Statement, *, fault: str = "") -> Outc
         batch = np.arange(n) if size == n else batches.choice(n, size, replace=False, shuffle=False)
         if fault == "a batch is drawn with replacement":
             batch = np.resize(batch[: max(1, len(batch) - 1)], len(batch))
-        now = gradients(w, batch).mean(axis=0)
-        before = gradients(old, batch).mean(axis=0)
+        new_gradient = gradients(w, batch).mean(axis=0)
+        old_gradient = gradients(old, batch).mean(axis=0)
         if fault == "the old gradient is left out":
-            before = np.zeros(d)
+            old_gradient = np.zeros(d)
         noise = (p.std if t or fault == "the first noise has the later deviation" else p.std_0) * tape[t]
-        v = (now + (1.0 - gamma) * (carried - before) if t else now) + noise
+        v = (new_gradient + (1.0 - gamma) * (carried - old_gradient) if t else new_gradient) + noise
         carried = v - noise if fault == "the noise is not carried on" else v
         cut = 1.0 if fault == "the step is cut at 1/L" else 0.5
         old = w
@@ -154,9 +160,11 @@ CHECKS.add(
             for n, T, b in ((2, 3, 1), (9, 12, 4), (5, 6, 5))
             for gamma in (Fraction(1, 8), Fraction(3, 4), Fraction(1))
         ),
-        holds=_follows_box,
+        is_satisfied=_follows_box,
         about_kernel=True,
-        planted=[Planted(fault, holds=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS],
+        planted=[
+            Planted(fault, is_satisfied=partial(_follows_box, fault=fault), at_declared_size=True) for fault in FAULTS
+        ],
         region="whole runs on clipped quadratics, n up to 9 and T up to 12, some of them on all examples",
         leaves_out="floats: to 1e-10",
     ),
@@ -165,7 +173,7 @@ CHECKS.add(
         "noise-law",
         simulate=run_by_run(_draw),
         judge=TrajectoryLaw(_law),
-        plan=plan_to_see(Seen(0.1, 1.1, 1.01), Seen(0.05, 1.05, 1.005)),
+        plan=plan_to_detect(DetectableFaults(0.1, 1.1, 1.01), DetectableFaults(0.05, 1.05, 1.005)),
         point={"T": 8, "d": 200, "gamma": "1/4", "std_0": 3, "std": 1},
         controls=[_control(name) for name in ("fresh noise only", "the decay squared", "the last noise once more")],
     ),

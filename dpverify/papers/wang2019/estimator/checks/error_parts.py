@@ -33,7 +33,7 @@ def _lengths(_: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({**same, "T": T} for T in range(1, STEPS + 1))
 
 
-def _together(parts: dict[str, ErrorPart]) -> Fraction:
+def _total_bound(parts: dict[str, ErrorPart]) -> Fraction:
     """Return the bound on the whole mean square; gradients and changes of one batch may have the same direction."""
     sampling, drift = (math.sqrt(parts[name].bound) for name in ("sampling", "drift"))
     return parts["start"].bound + Fraction(sampling + drift) ** 2 + parts["noise"].bound
@@ -42,10 +42,10 @@ def _together(parts: dict[str, ErrorPart]) -> Fraction:
 def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Statement], Outcome]:
     """Return the rule: for T steps the parts add up to note-error's left side, and none is above its own bound."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         T = int(point["T"])
         left, _ = evaluate_statement(statement, point)
-        total = sum((_together(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
+        total = sum((_total_bound(error_parts(t, RUN)) for t in range(T)), Fraction(0)) / T
         if not isinstance(left, Fraction) or abs(total / left - 1) > OFF:
             return Outcome(False, left, total, "the parts do not add up to the record's left side")
         for name, (attained, bound) in error_parts(T - 1, RUN).items():
@@ -53,7 +53,7 @@ def _within(factors: dict[str, Fraction] | None = None) -> Callable[[Point, Stat
                 return Outcome(False, attained, bound, f"{name} is above its bound")
         return Outcome(True)
 
-    return holds
+    return is_satisfied
 
 
 def error_figure() -> dict[str, dict[str, list[float]]]:
@@ -76,14 +76,14 @@ SLOPE = 0.5
 TEETH = 0.5
 
 
-def _opposite(w: Vector, batch: Indices) -> Matrix:
+def _alternating(w: Vector, batch: Indices) -> Matrix:
     """Return alternating gradients 1 and -1, for every w."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = 1.0 - 2.0 * (batch % 2)
     return rows
 
 
-def _toothed(w: Vector, batch: Indices) -> Matrix:
+def _zigzag(w: Vector, batch: Indices) -> Matrix:
     """Return SLOPE plus or minus, in alternation, a zigzag gradient in [-1/2, 1/2] with curvature 1."""
     rows = np.zeros((len(batch), len(w)))
     rows[:, 0] = SLOPE + (1.0 - 2.0 * (batch % 2)) * (abs(w[0] % (4 * TEETH) - 2 * TEETH) - TEETH)
@@ -145,9 +145,11 @@ CHECKS.add(
         "note-error",
         "error-parts",
         points=_lengths,
-        holds=_within(),
+        is_satisfied=_within(),
         planted=[
-            Planted(f"the bound of {name} {TOO_SMALL} times too small", holds=_within({name: Fraction(1, TOO_SMALL)}))
+            Planted(
+                f"the bound of {name} {TOO_SMALL} times too small", is_satisfied=_within({name: Fraction(1, TOO_SMALL)})
+            )
             for name in PARTS
         ],
         figures=lambda _: error_figure(),
@@ -162,9 +164,12 @@ CHECKS.add(
             "note-error",
             f"error-split-{size}",
             points=lambda _: ({"T": T} for T in (1, 2, 40)),
-            holds=partial(_split, gradients=gradients, size=size),
+            is_satisfied=partial(_split, gradients=gradients, size=size),
             planted=[
-                Planted(f"{name} is never forgotten", holds=partial(_split, gradients=gradients, size=size, fault=name))
+                Planted(
+                    f"{name} is never forgotten",
+                    is_satisfied=partial(_split, gradients=gradients, size=size, fault=name),
+                )
                 for name in faults
             ],
             about_kernel=True,
@@ -173,8 +178,8 @@ CHECKS.add(
             seconds=0.1,
         )
         for size, gradients, part, faults in (
-            ("gradients", _opposite, "start and sampling", ("start", "sampling", "noise")),
-            ("changes", _toothed, "drift", ("start", "drift")),
+            ("gradients", _alternating, "start and sampling", ("start", "sampling", "noise")),
+            ("changes", _zigzag, "drift", ("start", "drift")),
         )
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.harness import PaperChecks, Point, Property
-from dpverify.harness.replay_check import Moved, ReplayCheck, ReplayControl
+from dpverify.harness.replay_check import OutputDistance, ReplayCheck, ReplayControl
 from dpverify.kernels.clipping import pad_rows, recursive_sum
 from dpverify.kernels.jit import kernel
 from dpverify.kernels.typing import Indices, Matrix, Vector
@@ -28,7 +28,7 @@ SETTINGS = ((0.25, 0.5, 1.0, 1), (0.5, 2.0, 0.5, 3), (0.125, 1.0, 4.0, 2), (1.0,
 """gamma, zeta, G and b."""
 
 
-def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[Moved]:
+def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[OutputDistance]:
     """Replay each estimate of noisy runs on two data sets that differ in the example that moves it most."""
     del statement
     for gamma, zeta, lipschitz, b in (
@@ -49,22 +49,22 @@ def _moves(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iter
             old = run.iterates[t - 1]
             new = run.iterates[t]
             length = float(np.abs(run.v[0]))
-            way = np.sign(new[0] - old[0])
-            moved = []
+            direction = np.sign(new[0] - old[0])
+            estimates = []
             for sign in (1.0, -1.0):  # the example has gradient G along the step or against it, attained exactly there
-                centres[0] = new - way * lipschitz
+                centres[0] = new - direction * lipschitz
                 signs[0] = sign
                 out = np.empty(1)
                 batch = np.arange(b)
                 weight = 1.0 - gamma if fault == "gamma for 1 - gamma" else gamma
                 oracle.change(new, new if fault == "no change" else old, batch, weight, out)
-                moved.append(worse * out[0])
+                estimates.append(worse * out[0])
             point = {"gamma": gamma, "zeta": zeta, "G": lipschitz, "length": length, "b": b}
             values = {name: Fraction(value) for name, value in point.items()}
             law = partial(
                 estimator_sensitivity, values["gamma"], values["zeta"], values["G"], values["length"], values["b"]
             )
-            yield Moved(values, abs(moved[0] - moved[1]), law, f"step {t}, {point}")
+            yield OutputDistance(values, abs(estimates[0] - estimates[1]), law, f"step {t}, {point}")
             centres[0] = -1.0
             signs[0] = 1.0
 
@@ -90,7 +90,7 @@ def _replaces_one(point: Point) -> bool:
 LABELS = {"neighbour-replace-one": Property("labels of the two data sets that differ", _replaces_one)}
 
 
-def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[Moved]:
+def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> Iterator[OutputDistance]:
     """Replay both kernels on a pair of examples that exceed both clip lengths, in opposite directions."""
     del statement
     total = recursive_sum(signed_slope)
@@ -120,8 +120,8 @@ def _clipped(statement: Statement, *, fault: str = "", worse: float = 1.0) -> It
             out = np.empty(1)
             ExampleGradients(gradients, *clips).change(np.full(1, new), np.full(1, old), indices, gamma, out)
             by_examples.append(worse * out[0])
-        yield Moved(values, abs(by_rows[0] - by_rows[1]), law, f"rows, gamma = {gamma}, b = {b}")
-        yield Moved(values, abs(by_examples[0] - by_examples[1]), law, f"examples, gamma = {gamma}, b = {b}")
+        yield OutputDistance(values, abs(by_rows[0] - by_rows[1]), law, f"rows, gamma = {gamma}, b = {b}")
+        yield OutputDistance(values, abs(by_examples[0] - by_examples[1]), law, f"examples, gamma = {gamma}, b = {b}")
 
 
 def _random(statement: Statement, rng: np.random.Generator, *, clipped: bool) -> tuple[float, str]:

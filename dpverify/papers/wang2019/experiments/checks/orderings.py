@@ -15,23 +15,25 @@ CHECKS = PaperChecks("wang2019", __name__)
 BASELINES = ("dp-gd", "dp-agd", "rrpsgd")
 
 
-def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, but: tuple[str, ...] = ()) -> Outcome:
+def _smallest(point: Point, statement: Statement, *, factor: float = 1.0, exempt: tuple[str, ...] = ()) -> Outcome:
     """Test whether DP-SRM's printed gradient norm, times a factor, is below every baseline's, except ``but`` on a9a."""
     del statement
     (table,) = (table for table in TABLES.values() if table.examples == point["n"])
     epsilon = float(point["epsilon"])
-    mine, _ = table.rows[epsilon, "dp-srm"].gradient_norm
+    srm_norm, _ = table.rows[epsilon, "dp-srm"].gradient_norm
     for baseline in BASELINES:
-        theirs, _ = table.rows[epsilon, baseline].gradient_norm
-        left = Fraction(str(factor * mine))
-        right = Fraction(str(theirs))
-        if left >= right and not (table.data == "a9a" and baseline in but):
-            return Outcome(False, left, right, f"on {table.data} DP-SRM has {mine}, {baseline.upper()} {theirs}")
+        baseline_norm, _ = table.rows[epsilon, baseline].gradient_norm
+        left = Fraction(str(factor * srm_norm))
+        right = Fraction(str(baseline_norm))
+        if left >= right and not (table.data == "a9a" and baseline in exempt):
+            return Outcome(
+                False, left, right, f"on {table.data} DP-SRM has {srm_norm}, {baseline.upper()} {baseline_norm}"
+            )
     return Outcome(True)
 
 
-def _but_for_agd(point: Point, statement: Statement) -> Outcome:
-    return _smallest(point, statement, but=("dp-agd",))
+def _smallest_except_agd(point: Point, statement: Statement) -> Outcome:
+    return _smallest(point, statement, exempt=("dp-agd",))
 
 
 def _five_times(point: Point, statement: Statement) -> Outcome:
@@ -45,8 +47,8 @@ CHECKS.add(
         points=lambda _: (
             {"n": table.examples, "epsilon": epsilon} for table in TABLES.values() for epsilon in ("1/5", "1/2")
         ),
-        holds=of_variant(_smallest, _but_for_agd),
-        planted=[Planted("DP-SRM's norms five times as long", holds=_five_times)],
+        is_satisfied=of_variant(_smallest, _smallest_except_agd),
+        planted=[Planted("DP-SRM's norms five times as long", is_satisfied=_five_times)],
         region="all four settings of Tables 2 and 3",
         leaves_out="the figures, and whether the numbers can be had again",
     )
@@ -91,21 +93,21 @@ for repeated in ("error", "faster"):
     )
 
 
-def _comparable(point: Point, statement: Statement, *, within: float = 2.0, but: float = 0.0) -> Outcome:
+def _comparable(point: Point, statement: Statement, *, tolerance: float = 2.0, exempt: float = 0.0) -> Outcome:
     """Test whether the printed test errors with CNN6 differ by less than ``within``, except at epsilon ``but``."""
     del statement
     epsilon = float(point["epsilon"])
-    mine, sgd_error = NETWORKS["cnn6"].errors[epsilon]
-    words = f"at epsilon = {epsilon:g} DP-SRM has {mine}% and DP-SGD {sgd_error}%"
-    return Outcome(epsilon == but or abs(mine - sgd_error) < within, note=words)
+    srm_error, sgd_error = NETWORKS["cnn6"].errors[epsilon]
+    words = f"at epsilon = {epsilon:g} DP-SRM has {srm_error}% and DP-SGD {sgd_error}%"
+    return Outcome(epsilon == exempt or abs(srm_error - sgd_error) < tolerance, note=words)
 
 
-def _but_at_4(point: Point, statement: Statement) -> Outcome:
-    return _comparable(point, statement, but=4.0)
+def _comparable_except_at_4(point: Point, statement: Statement) -> Outcome:
+    return _comparable(point, statement, exempt=4.0)
 
 
-def _nowhere(point: Point, statement: Statement) -> Outcome:
-    return _comparable(point, statement, within=0.05)
+def _nearly_equal(point: Point, statement: Statement) -> Outcome:
+    return _comparable(point, statement, tolerance=0.05)
 
 
 CHECKS.add(
@@ -113,8 +115,8 @@ CHECKS.add(
         "section-6-2-cnn6-comparable",
         "printed-numbers",
         points=lambda _: ({"epsilon": int(epsilon)} for epsilon in NETWORKS["cnn6"].errors),
-        holds=of_variant(_comparable, _but_at_4),
-        planted=[Planted("nearer than a twentieth of a percent", holds=_nowhere)],
+        is_satisfied=of_variant(_comparable, _comparable_except_at_4),
+        planted=[Planted("nearer than a twentieth of a percent", is_satisfied=_nearly_equal)],
         region="all three printed pairs",
         leaves_out="the figures, and whether the numbers can be had again",
     )

@@ -206,7 +206,7 @@ def _cover(budget: Budget) -> Iterator[dict[str, Fraction]]:
 def _at_most(constant: Fraction) -> Rule:
     """Return the rule that the chord of the bounds, over tau^2 t, is at most the constant's side on an interval."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         k, low, high = (point[name] for name in ("k", "from", "to"))
         t = ball(1 / LEAST)
         second = 2 * (t.exp() - (t / 2).exp()) / t
@@ -220,7 +220,7 @@ def _at_most(constant: Fraction) -> Rule:
             sides = (second + ball(series)) * ball(Fraction(25, 24)), 2 * constant
         return Outcome(decide(sides[0], "<=", sides[1]), *sides)
 
-    return holds
+    return is_satisfied
 
 
 def _moments(budget: Budget) -> Iterator[dict[str, Fraction]]:
@@ -235,13 +235,13 @@ def _moments(budget: Budget) -> Iterator[dict[str, Fraction]]:
 def _leading(factor: Fraction) -> Rule:
     """Return the rule: the worst Poisson pair's divergence is at most ``factor`` times the leading term (no O)."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         alpha, sigma, tau = (point[name] for name in ("alpha", "sigma", "tau"))
         divergence = pair_divergence(int(alpha), tau, sigma**2)
         leading = factor * tau**2 * alpha / ((1 - tau) * sigma**2)
         return Outcome(decide(divergence, "<=", leading), divergence, leading)
 
-    return holds
+    return is_satisfied
 
 
 CHECKS.add(
@@ -249,8 +249,8 @@ CHECKS.add(
         "remark-3-8-moments",
         "worst-pair",
         points=_moments,
-        holds=_leading(Fraction(1)),
-        planted=[Planted("0.88 of the leading term", holds=_leading(Fraction(22, 25)), at_declared_size=True)],
+        is_satisfied=_leading(Fraction(1)),
+        planted=[Planted("0.88 of the leading term", is_satisfied=_leading(Fraction(22, 25)), at_declared_size=True)],
         region="sigma from 1 to 10, tau sigma from 1e-6 to 1/100, whole orders up to the condition or 60",
         leaves_out="the limit itself; the leading term is held against without the O, which is more than is claimed",
     ),
@@ -266,8 +266,8 @@ CHECKS.add(
         "remark-3-8",
         "chords",
         points=_cover,
-        holds=_at_most(Fraction(7, 2)),
-        planted=[Planted("2.9 instead of 3.5", holds=_at_most(Fraction(29, 10)), at_declared_size=True)],
+        is_satisfied=_at_most(Fraction(7, 2)),
+        planted=[Planted("2.9 instead of 3.5", is_satisfied=_at_most(Fraction(29, 10)), at_declared_size=True)],
         why_sufficient=WHY,
         where=("sigma**2 >= 0.7", "alpha <= 2*sigma**2*log(1/(tau*alpha*(1 + sigma**2)))/3 + 1"),
         region="all orders above 1: 64 intervals from 1 to 2, 64 from 2 to 3, and one case for all others",

@@ -160,7 +160,7 @@ def _compositions(budget: Budget) -> Iterator[dict[str, Fraction]]:
 
 
 def _composed(*, worst: bool) -> Rule:
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         second = [(point["p1"], point["q1"]), (point["p2"], point["q2"])]
         joint, (first_moment, *conditional_moments) = composed_moment(
             int(point["order"]), (point["p"], point["q"]), second
@@ -168,7 +168,7 @@ def _composed(*, worst: bool) -> Rule:
         bound = first_moment * (max(conditional_moments) if worst else min(conditional_moments))
         return Outcome(joint <= bound, joint, bound, "moments: exp((alpha - 1) times the divergence)")
 
-    return holds
+    return is_satisfied
 
 
 CHECKS.add(
@@ -180,8 +180,8 @@ CHECKS.add(
         "lemma-b-1",
         "two-outcomes",
         points=_compositions,
-        holds=_composed(worst=True),
-        planted=[Planted("the milder of the two second steps", holds=_composed(worst=False))],
+        is_satisfied=_composed(worst=True),
+        planted=[Planted("the milder of the two second steps", is_satisfied=_composed(worst=False))],
         region="two adaptive steps with two outcomes each, exact",
     ),
 )

@@ -92,9 +92,9 @@ CHECKS.add(
         "remark-4-5-factor",
         "one-example",
         points=_one_example,
-        holds=_outgrown,
-        planted=[Planted("the square of the right side", holds=partial(_outgrown, power=Fraction(2)))],
-        neighbours=[TrueNeighbour("its fourth root", holds=partial(_outgrown, power=Fraction(1, 4)))],
+        is_satisfied=_outgrown,
+        planted=[Planted("the square of the right side", is_satisfied=partial(_outgrown, power=Fraction(2)))],
+        neighbours=[TrueNeighbour("its fourth root", is_satisfied=partial(_outgrown, power=Fraction(1, 4)))],
         region="one example, delta close to 1",
         variants=PRINTED,
     ),
@@ -113,8 +113,10 @@ CHECKS.add(
             claim,
             "shrinking",
             points=_shrinking,
-            holds=_outgrown,
-            planted=[Planted("a rate that falls like 1/n besides", holds=partial(_outgrown, slower=Fraction(-1)))],
+            is_satisfied=_outgrown,
+            planted=[
+                Planted("a rate that falls like 1/n besides", is_satisfied=partial(_outgrown, slower=Fraction(-1)))
+            ],
             region="D_F = 1/n, everything else held fixed",
             variants=PRINTED,
         )
@@ -125,8 +127,10 @@ CHECKS.add(
             claim,
             "growing",
             points=points,
-            holds=_outgrown,
-            planted=[Planted("a rate that falls like 1/n besides", holds=partial(_outgrown, slower=Fraction(-1)))],
+            is_satisfied=_outgrown,
+            planted=[
+                Planted("a rate that falls like 1/n besides", is_satisfied=partial(_outgrown, slower=Fraction(-1)))
+            ],
             region=region,
             variants=PRINTED,
         )
@@ -139,8 +143,8 @@ CHECKS.add(
         "section-5-1-local",
         "growing",
         points=_growing,
-        holds=_outgrown,
-        planted=[Planted("a variance that falls like 1/n", holds=partial(_outgrown, slower=Fraction(-1)))],
+        is_satisfied=_outgrown,
+        planted=[Planted("a variance that falls like 1/n", is_satisfied=partial(_outgrown, slower=Fraction(-1)))],
         region="growing n, everything else held fixed",
         variants=PRINTED,
     ),

@@ -45,7 +45,7 @@ def _cells(budget: Budget) -> Iterable[dict[str, int | Fraction | str]]:
     return ({name: Fraction(str(value)) for name, value in cell._asdict().items()} for cell in cells)
 
 
-def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
+def _allows_accuracy(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
     """Test whether the record allows an accuracy whose bound is below G at n, by a factor of 1 - 10^-9."""
     G = Fraction(scale)
     drop = Fraction(str(cell.drop)) * scale**2
@@ -76,15 +76,17 @@ def _says(statement: Statement, n: int, cell: OnsetSetting, scale: int) -> bool:
     return requires_hold(statement, point) is True and Fraction(str(right)) < G
 
 
-def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome]:
+def _rule(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcome]:
     """Return the rule for a cell; ``needed`` is the cost that determines the onset with the needed noise."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         cell = OnsetSetting(int(point["d"]), *(float(point[name]) for name in ("epsilon", "delta", "drop")))
         pair = onsets(cell)
         at = size(pair.corrected)
         for scale in (1, SCALE):
-            if not _says(statement, at, cell, scale) or _says(statement, size(pair.corrected - 1), cell, scale):
+            if not _allows_accuracy(statement, at, cell, scale) or _allows_accuracy(
+                statement, size(pair.corrected - 1), cell, scale
+            ):
                 return Outcome(False, Fraction(at), note=f"the record begins elsewhere, G = {scale}")
         for k, cost in zip(pair, (printed_cost, needed), strict=True):
             if not bound(cost, size(k), cell) < 1.0 <= bound(cost, size(k - 1), cell):
@@ -92,7 +94,7 @@ def _holds(*, needed: Cost = needed_cost) -> Callable[[Point, Statement], Outcom
         ordered = pair.needed <= pair.corrected
         return Outcome(ordered, Fraction(size(pair.needed)), Fraction(at), "onsets out of order")
 
-    return holds
+    return is_satisfied
 
 
 def onset_figure() -> dict[str, dict[str, list[float]]]:
@@ -133,12 +135,12 @@ CHECKS.add(
             "onset",
             table=onset_table,
             points=_cells,
-            holds=_holds(),
+            is_satisfied=_rule(),
             variants=("amended",),
             planted=[
                 Planted(
                     "the printed noise is put in for the needed one",
-                    holds=_holds(needed=printed_cost),
+                    is_satisfied=_rule(needed=printed_cost),
                     at_declared_size=True,
                 )
             ],

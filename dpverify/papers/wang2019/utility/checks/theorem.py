@@ -65,7 +65,7 @@ DROWNED: list[dict[str, Any]] = [
 ]
 
 
-def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1)) -> Outcome:
+def _noise_dominates(point: Point, statement: Statement, *, times: Fraction = Fraction(1)) -> Outcome:
     """Compare the least gradient that remains where noise drowns one slope with a million times the rate.
 
     All examples have the same loss of the first coordinate, L x^2/2 as far as its slope is at most G. A step moves the
@@ -78,9 +78,9 @@ def _drowned(point: Point, statement: Statement, *, times: Fraction = Fraction(1
     if not start < ball(point["G"]):
         raise ValueError(f"the start must lie where the loss is a parabola, got {dict(point)}.")
     least = values["variance"].min(values["variance_0"]).sqrt()
-    moved = ball(point["T"]) * values["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
+    distance = ball(point["T"]) * values["zeta"] * (ball(point["G"]) / least + 1) / (arb(int(point["d"]) - 3)).sqrt()
     limit = MILLION * ball(times) * ball(evaluate_statement(statement, point)[1])
-    return Outcome(not start - moved > limit, start - moved, limit, "right side: a million times what is printed")
+    return Outcome(not start - distance > limit, start - distance, limit, "right side: a million times what is printed")
 
 
 def _with_choices(point: dict[str, Any], n: int) -> dict[str, Any]:
@@ -111,11 +111,17 @@ CHECKS.add(
             claim,
             "drowned",
             points=points,
-            holds=_drowned,
+            is_satisfied=_noise_dominates,
             planted=[
-                Planted("a tenth of the rate", holds=partial(_drowned, times=Fraction(1, 10)), at_declared_size=True)
+                Planted(
+                    "a tenth of the rate",
+                    is_satisfied=partial(_noise_dominates, times=Fraction(1, 10)),
+                    at_declared_size=True,
+                )
             ],
-            neighbours=[TrueNeighbour("10^30 times the rate", holds=partial(_drowned, times=Fraction(10**30)))],
+            neighbours=[
+                TrueNeighbour("10^30 times the rate", is_satisfied=partial(_noise_dominates, times=Fraction(10**30)))
+            ],
             meets=MEETS,
             variants=("printed",),
             region="two problems in many dimensions, beta so small that the conditions of Theorem 4.1 or 5.1 hold",

@@ -31,11 +31,11 @@ def _rates(budget: Budget) -> Iterator[dict[str, Fraction]]:
 def _proved(constant: Fraction, sampling: Sampling) -> Rule:
     """Return the rule that the proof gives the promised epsilon for every q of a piece."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         part = needed(constant, ball(point["from"]).union(ball(point["to"])), sampling)
         return Outcome(bool(part <= 1), part, Fraction(1), "bound on epsilon, as a part of what is promised")
 
-    return holds
+    return is_satisfied
 
 
 def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
@@ -58,17 +58,17 @@ def _settings(budget: Budget) -> Iterator[dict[str, Fraction]]:
 def _enough(constant: Fraction, sampling: Sampling) -> Rule:
     """Return the rule that the accountant confirms delta at the promised epsilon, refutes it, or leaves it open."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         q, epsilon, delta = (float(point[name]) for name in ("q", "epsilon", "delta"))
         steps = printed_steps(float(constant), q, int(point["T"]), epsilon, delta, sampling)
         bounds = batch_delta([steps], epsilon, delta)
         answer = True if bounds.upper <= delta else False if bounds.lower > delta else None
         return Outcome(answer, Fraction(bounds.upper), point["delta"], "delta from above, and promised")
 
-    return holds
+    return is_satisfied
 
 
-def _needed(constant: Fraction, sampling: Sampling, context: Context) -> dict[str, dict[str, list[float]]]:
+def _smallest_constants(constant: Fraction, sampling: Sampling, context: Context) -> dict[str, dict[str, list[float]]]:
     """Return the figure: the smallest c_2 at q = 1/10 and T = 30,000, within and beyond the constant's region."""
     if context.budget.name == "smoke":
         return {}
@@ -95,8 +95,8 @@ for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")
             "one-constant",
             variants=("amended",),
             points=_rates,
-            holds=_proved(proven, sampling),
-            planted=[Planted("a tenth less noise", holds=_proved(proven * Fraction(9, 10), sampling))],
+            is_satisfied=_proved(proven, sampling),
+            planted=[Planted("a tenth less noise", is_satisfied=_proved(proven * Fraction(9, 10), sampling))],
             why_sufficient=WHY,
             region="all q, in a hundred pieces",
         ),
@@ -105,10 +105,10 @@ for theorem, sampling in (("theorem-2-1", "poisson"), ("theorem-3-1", "batches")
             "constants",
             variants=("amended",),
             points=_settings,
-            holds=_enough(proven, sampling),
+            is_satisfied=_enough(proven, sampling),
             seconds=1.0,
-            figures=partial(_needed, proven, sampling) if sampling == "poisson" else None,
-            planted=[Planted(f"c_2 = {less}", holds=_enough(less, sampling))],
+            figures=partial(_smallest_constants, proven, sampling) if sampling == "poisson" else None,
+            planted=[Planted(f"c_2 = {less}", is_satisfied=_enough(less, sampling))],
             region="q from 1/10 to 1, delta 1/10 and 1e-10; at larger budgets q from 1/100 and delta to 9/10",
             leaves_out="floats, with a bound of their rounding",
         ),

@@ -49,8 +49,10 @@ def _same(point: Point, statement: Statement, *, late: int = 0, carried: bool = 
     K, T_0, t_0 = (int(point[name]) for name in ("K", "T_0", "t_0"))
     moves = _moves(stagewise(K, T_0, t_0, 1.0), point["rho"])
     expected = _expected(K, T_0, t_0 + late, point["rho"], carried, halved)
-    far = max(abs(a - b) for a, b in zip(moves, expected, strict=True))
-    return Outcome(far < 1e-9, Fraction(far), Fraction(1, 10**9), "largest difference of a step, and rounding")
+    largest_error = max(abs(a - b) for a, b in zip(moves, expected, strict=True))
+    return Outcome(
+        largest_error < 1e-9, Fraction(largest_error), Fraction(1, 10**9), "largest difference of a step, and rounding"
+    )
 
 
 def _schedules(budget: Budget) -> Iterator[dict[str, int | str]]:
@@ -75,9 +77,12 @@ def _flat(batch: int) -> Vector:
 def _noise(point: Point, statement: Statement, *, times: float = 1.0) -> Outcome:
     """Test the mean square of the draws, which differs from 1 by more than 0.1 with a probability below 1e-20."""
     square = Fraction(float(np.mean(_flat(int(point["B"])) ** 2)))
-    away = abs(square - Fraction(times))
+    difference = abs(square - Fraction(times))
     return Outcome(
-        away <= Fraction(1, 10), away, Fraction(1, 10), "distance of the mean square to pi^2, and what chance allows it"
+        difference <= Fraction(1, 10),
+        difference,
+        Fraction(1, 10),
+        "distance of the mean square to pi^2, and what chance allows it",
     )
 
 
@@ -154,91 +159,96 @@ def _steps(point: Point, statement: Statement, *, ahead: bool = False, summed: b
     run = StagedDescent(BatchGradient(problem), 6, np.zeros(x.shape[1]), schedule, keep=True)
     run.advance()
     w = run.iterates
-    far = 0.0
+    largest_error = 0.0
     for t in range(1, 8):
-        moved = rho * (w[t] - w[t - 1])
-        gradient = problem.gradient(w[t] + moved if ahead else w[t]) * (6 if summed else 1)
-        far = max(far, float(np.abs(w[t + 1] - w[t] + eta * gradient - moved).max()))
-    return Outcome(far < 1e-12, Fraction(far), Fraction(1, 10**12), "largest difference of a coordinate, and rounding")
+        momentum_step = rho * (w[t] - w[t - 1])
+        gradient = problem.gradient(w[t] + momentum_step if ahead else w[t]) * (6 if summed else 1)
+        largest_error = max(largest_error, float(np.abs(w[t + 1] - w[t] + eta * gradient - momentum_step).max()))
+    return Outcome(
+        largest_error < 1e-12,
+        Fraction(largest_error),
+        Fraction(1, 10**12),
+        "largest difference of a coordinate, and rounding",
+    )
 
 
 def _dimensions(budget: Budget) -> Iterator[dict[str, int | str]]:
     yield from ({"d": d, "rho": rho} for d in (1, 3, 9) for rho in ("1/2", "9/10"))
 
 
-OF_OURS = "the implementation here at a few schedules; it is ours, and not the authors'"
+OWN_IMPLEMENTATION = "the implementation here at a few schedules; it is ours, and not the authors'"
 
 CHECKS.add(
     RuleCheck(
         "algorithm-1-start",
         "implementation",
         points=_schedules,
-        holds=_same,
+        is_satisfied=_same,
         about_kernel=True,
         planted=[
-            Planted("momentum carried into the next stage", holds=partial(_same, carried=True)),
-            Planted("the step size not halved", holds=partial(_same, halved=False)),
+            Planted("momentum carried into the next stage", is_satisfied=partial(_same, carried=True)),
+            Planted("the step size not halved", is_satisfied=partial(_same, halved=False)),
         ],
         region="five schedules, one constant gradient",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-batch",
         "implementation",
         points=_sizes,
-        holds=_fresh,
+        is_satisfied=_fresh,
         about_kernel=True,
         seconds=0.6,
         planted=[
-            Planted("a batch used in two steps", holds=partial(_fresh, kept=True)),
-            Planted("with replacement", holds=partial(_fresh, twice=True)),
+            Planted("a batch used in two steps", is_satisfied=partial(_fresh, kept=True)),
+            Planted("with replacement", is_satisfied=partial(_fresh, twice=True)),
         ],
         region="two of five examples, from the standard budget on one and three of four besides, 20,000 steps each",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-step",
         "implementation",
         points=_dimensions,
-        holds=_steps,
+        is_satisfied=_steps,
         about_kernel=True,
         planted=[
-            Planted("the gradient taken where momentum leads to", holds=partial(_steps, ahead=True)),
-            Planted("the sum for the mean", holds=partial(_steps, summed=True)),
+            Planted("the gradient taken where momentum leads to", is_satisfied=partial(_steps, ahead=True)),
+            Planted("the sum for the mean", is_satisfied=partial(_steps, summed=True)),
         ],
         region="eight steps with momentum on six examples, in 1, 3 and 9 dimensions",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-switch",
         "implementation",
         points=_momentum,
-        holds=_same,
+        is_satisfied=_same,
         about_kernel=True,
-        planted=[Planted("the switch late", holds=partial(_same, late=1))],
+        planted=[Planted("the switch late", is_satisfied=partial(_same, late=1))],
         region="schedules that switch momentum off, one constant gradient",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-noise",
         "implementation",
         points=_batches,
-        holds=_noise,
+        is_satisfied=_noise,
         about_kernel=True,
         seconds=0.2,
-        planted=[Planted("half of the variance", holds=partial(_noise, times=0.5))],
+        planted=[Planted("half of the variance", is_satisfied=partial(_noise, times=0.5))],
         region="batches of 1, 4 and 64 of 64 examples",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
     RuleCheck(
         "algorithm-2-output",
         "implementation",
         points=_lengths,
-        holds=_output,
+        is_satisfied=_output,
         about_kernel=True,
         seconds=0.2,
-        planted=[Planted("the last iterate handed on", holds=partial(_output, hand_on="last"))],
+        planted=[Planted("the last iterate handed on", is_satisfied=partial(_output, hand_on="last"))],
         region="stages of 1, 2 and 5 steps, 200 runs each",
-        leaves_out=OF_OURS,
+        leaves_out=OWN_IMPLEMENTATION,
     ),
 )

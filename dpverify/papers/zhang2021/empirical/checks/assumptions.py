@@ -51,7 +51,7 @@ PROPERTIES = {
 """The property of the plateau losses that satisfies each assumption, with its test at a point."""
 
 
-def lost_by_leaving(point: Point, eta: arb, start: arb, variance: arb) -> arb:
+def excess_after_escape(point: Point, eta: arb, start: arb, variance: arb) -> arb:
     """Bound the contribution to the expected excess, on the quadratic, of runs after they have left |w| <= r.
 
     Without momentum and with eta^1 a <= 1 an iterate is y + g, with |y| <= M = max(w_0, b/a), and g Gaussian with a
@@ -169,7 +169,7 @@ def _at_least(*parts: str) -> LeftSide:
         a = ball(point["a"])
         start = (2 * ball(point["gap"]) / a).sqrt() if "start" in parts else arb(0)
         noise = noise_of(point) if "noise" in parts else arb(0)
-        return ball(on_quadratic(point, statement)) - lost_by_leaving(point, eta_of(point), start, noise)
+        return ball(on_quadratic(point, statement)) - excess_after_escape(point, eta_of(point), start, noise)
 
     return lhs
 
@@ -256,8 +256,8 @@ for claim, with_data in RATES.items():
             seconds=0.02,
             readings={"region": "everywhere"},
             points=_constants,
-            holds=partial(_no_excess, with_data=with_data),
-            planted=[Planted("an excess of 2", holds=partial(_no_excess, with_data=with_data, excess=2))],
+            is_satisfied=partial(_no_excess, with_data=with_data),
+            planted=[Planted("an excess of 2", is_satisfied=partial(_no_excess, with_data=with_data, excess=2))],
             why_sufficient=ONLY_CONSTANTS,
             region="constant F_S, the only ones with the assumptions",
         ),
@@ -267,10 +267,14 @@ for claim, with_data in RATES.items():
             seconds=0.02,
             readings={"region": "ball"},
             points=_growing,
-            holds=escapes,
-            planted=[Planted("a hundredth of the excess", holds=partial(_escapes, with_data=with_data, share=100))],
+            is_satisfied=escapes,
+            planted=[
+                Planted("a hundredth of the excess", is_satisfied=partial(_escapes, with_data=with_data, share=100))
+            ],
             neighbours=[
-                TrueNeighbour("the excess over 10^200", holds=partial(_escapes, with_data=with_data, share=10**200))
+                TrueNeighbour(
+                    "the excess over 10^200", is_satisfied=partial(_escapes, with_data=with_data, share=10**200)
+                )
             ],
             meets=PROPERTIES,
             region="growing n, runs from the minimizer of losses whose ball has the radius 1/(10 K), without momentum",

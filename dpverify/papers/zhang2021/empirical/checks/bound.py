@@ -16,7 +16,7 @@ from dpverify.harness.checks import as_point
 from dpverify.harness.sides import LeftSide, printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms import StagedDescent, StageSchedule, stagewise
-from dpverify.papers.zhang2021.empirical.recursion import Quadratic, injected
+from dpverify.papers.zhang2021.empirical.recursion import Quadratic, added_noise_power
 from dpverify.problems.nonconvex_losses import Waves
 from dpverify.shared_types import Values
 from dpverify.symbolic.exact.numbers import Exact, ball
@@ -30,11 +30,11 @@ def eta_of(point: Point) -> arb:
     return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - point["t_0"] + with_momentum))
 
 
-def _given(point: Point) -> arb:
+def _eta_of_point(point: Point) -> arb:
     return ball(point["eta_0"])
 
 
-def run_of(point: Point, statement: Statement, eta: Callable[[Point], arb] = _given) -> Quadratic:
+def run_of(point: Point, statement: Statement, eta: Callable[[Point], arb] = _eta_of_point) -> Quadratic:
     """Return the run with the parameters of a point."""
     stages, steps, momentum = (int(point[name]) for name in ("K", "T_0", "t_0"))
     output = statement.reading.get("output", "loop")
@@ -45,7 +45,7 @@ def noise_of(point: Point) -> arb:
     """Return the mean square of the injected noise."""
     total = int(point["T_0"]) * ((2 << int(point["K"])) - 2)
     letters = point["c_2"], int(point["d"]), point["L"], point["delta"], point["n"] * point["epsilon"]
-    return injected(total, *letters)
+    return added_noise_power(total, *letters)
 
 
 def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
@@ -65,7 +65,17 @@ def excess_of(*parts: str, eta: Callable[[Point], arb] = eta_of) -> LeftSide:
     return lhs
 
 
-REST: Values = {"c_2": 1, "d": 3, "L": 1, "delta": "1/100", "n": 100, "B": 10, "epsilon": 1, "sigma": 1, "gap": 1}
+OTHER_VALUES: Values = {
+    "c_2": 1,
+    "d": 3,
+    "L": 1,
+    "delta": "1/100",
+    "n": 100,
+    "B": 10,
+    "epsilon": 1,
+    "sigma": 1,
+    "gap": 1,
+}
 STEPS = ((1, 0), (2, 1), (3, 3), (20, 0), (40, 20), (100, 0), (100, 100))  # T^0 and t_Mon^0
 MOMENTA = ("0", "1/2", "9/10")
 CONSTANTS = ("1/20", "1/5", "6/25", "1", "19/10")  # c_4
@@ -76,10 +86,10 @@ def _grid(budget: Budget) -> Iterator[Values]:
     """Yield schedules and classes of losses; at the smoke budget with two stages only."""
     stages = (1, 2, 6) if budget.name != "smoke" else (2,)
     every = itertools.product(STEPS, MOMENTA, CONSTANTS, CLASSES, stages)
-    for (steps, on), rho, c_4, (theta, beta, a), k in every:
-        if (rho == "0") == (on == 0):
-            schedule: Values = {"K": k, "T_0": steps, "t_0": on, "rho": rho, "c_4": c_4}
-            yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **REST}
+    for (steps, momentum_on), rho, c_4, (theta, beta, a), k in every:
+        if (rho == "0") == (momentum_on == 0):
+            schedule: Values = {"K": k, "T_0": steps, "t_0": momentum_on, "rho": rho, "c_4": c_4}
+            yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **OTHER_VALUES}
 
 
 def short_steps(budget: Budget) -> Iterator[Values]:
@@ -92,7 +102,7 @@ def short_steps(budget: Budget) -> Iterator[Values]:
             T_0 = math.floor(8 * (1 + Fraction(rho)) * longer / (Fraction(theta) * eta_0)) + 1
             t_0 = math.floor(Fraction(share) * T_0)
             schedule: Values = {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "eta_0": eta_0}
-            yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **REST}
+            yield {**schedule, "theta": theta, "mu": 1, "beta": beta, "a": a, **OTHER_VALUES}
 
 
 SHOWN: Values = {
@@ -105,7 +115,7 @@ SHOWN: Values = {
     "a": 10,
     "c_4": "1/20",
     "eta_0": "1/10",
-    **REST,
+    **OTHER_VALUES,
 }
 """A schedule that satisfies the conditions of the printed theorem and of the corrected theorem."""
 
@@ -124,10 +134,10 @@ def _over_stages(context: Context) -> dict[str, Columns]:
     points = [as_point({**SHOWN, "K": K}) for K in range(2, 6)]
     ends = np.array([simulated(point, runs=40) for point in points])
     many = [as_point({**SHOWN, "d": 100, "n": int(10 ** (k / 2)), "K": round(3.32 * k)}) for k in range(4, 17)]
-    over_n = _beside_bounds(many, corrected, "n", ("T_0", "B", "epsilon", "d"))
+    over_n = _risks_and_bounds(many, corrected, "n", ("T_0", "B", "epsilon", "d"))
     return {
         "risk": {
-            **_beside_bounds(points, corrected, "K", ("T_0", "n", "B", "epsilon", "d")),
+            **_risks_and_bounds(points, corrected, "K", ("T_0", "n", "B", "epsilon", "d")),
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
         },
@@ -135,10 +145,10 @@ def _over_stages(context: Context) -> dict[str, Columns]:
     }
 
 
-def _beside_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
+def _risks_and_bounds(points: Sequence[Point], corrected: Statement, over: str, fixed: tuple[str, ...]) -> Columns:
     """Return the columns of exact risks and both bounds."""
     printed = corrected.siblings["theorem-3-2"].statement({"output": "loop", "region": "ball"})
-    exact = excess_of("start", "batches", "noise", eta=_given)
+    exact = excess_of("start", "batches", "noise", eta=_eta_of_point)
     return {
         f"x:{over}": [float(point[over]) for point in points],
         "exact": [float(ball(exact(point, corrected)).mid()) for point in points],
@@ -194,7 +204,7 @@ CHECKS.add(
         "note-theorem-3-2",
         "quadratics",
         points=short_steps,
-        lhs=excess_of("start", "batches", "noise", eta=_given),
+        lhs=excess_of("start", "batches", "noise", eta=_eta_of_point),
         planted=[Planted("a twentieth of it", rhs="printed/20")],
         figures=_over_stages,
         region="quadratics of one curvature, steps up to the longest, no momentum to momentum always on",

@@ -84,17 +84,17 @@ CHECKS.add(
         "section-1-2-special-case",
         "small-momentum",
         points=_bounds,
-        holds=_grows,
-        planted=[Planted("the bound 0 promised", holds=partial(_grows, slack=-1))],
-        neighbours=[TrueNeighbour("ten times the bound", holds=partial(_grows, slack=9))],
+        is_satisfied=_grows,
+        planted=[Planted("the bound 0 promised", is_satisfied=partial(_grows, slack=-1))],
+        neighbours=[TrueNeighbour("ten times the bound", is_satisfied=partial(_grows, slack=9))],
         region="bounds from 1 to 1000; the argument is the same for all",
     ),
     RuleCheck(
         "theorem-3-4-stability",
         "growing",
         points=_growing,
-        holds=_outgrown,
-        planted=[Planted("a rate that falls like 1/n besides", holds=partial(_outgrown, slower=-1))],
+        is_satisfied=_outgrown,
+        planted=[Planted("a rate that falls like 1/n besides", is_satisfied=partial(_outgrown, slower=-1))],
         region="growing n, everything else held fixed",
     ),
 )
@@ -185,9 +185,11 @@ for claim, (constant, why) in CONSTANTS.items():
             claim,
             "constant",
             points=_settings,
-            holds=partial(_bounded, constant=constant),
+            is_satisfied=partial(_bounded, constant=constant),
             planted=[
-                Planted("a right side that falls by n^2 besides", holds=partial(_bounded, constant=constant, falls=2))
+                Planted(
+                    "a right side that falls by n^2 besides", is_satisfied=partial(_bounded, constant=constant, falls=2)
+                )
             ],
             why_sufficient=why,
             seconds=0.05,
@@ -201,9 +203,11 @@ for claim in GROWING:
             "growing",
             variants=("printed",),
             points=partial(_beyond, claim),
-            holds=_outgrows,
-            planted=[Planted("half the right side", holds=partial(_outgrows, share=Fraction(1, 2)))],
-            neighbours=[TrueNeighbour("10^6 times the right side", holds=partial(_outgrows, share=Fraction(10**6)))],
+            is_satisfied=_outgrows,
+            planted=[Planted("half the right side", is_satisfied=partial(_outgrows, share=Fraction(1, 2)))],
+            neighbours=[
+                TrueNeighbour("10^6 times the right side", is_satisfied=partial(_outgrows, share=Fraction(10**6)))
+            ],
             meets={"n >= 2": Property("n is 10 or a power of 3")},
             seconds=0.02,
             region="constants from 1 to 30; the argument is the same for all",
@@ -215,10 +219,10 @@ CHECKS.add(
         "one-example",
         variants=("printed",),
         points=lambda budget: [{"n": 1, "d": 1, "epsilon": 1, "delta": "1/2"}],
-        holds=_dominated,
+        is_satisfied=_dominated,
         seconds=0.02,
-        planted=[Planted("twice the left side", holds=partial(_dominated, share=Fraction(2)))],
-        neighbours=[TrueNeighbour("a left side of 0", holds=partial(_dominated, share=Fraction(0)))],
+        planted=[Planted("twice the left side", is_satisfied=partial(_dominated, share=Fraction(2)))],
+        neighbours=[TrueNeighbour("a left side of 0", is_satisfied=partial(_dominated, share=Fraction(0)))],
         region="one example",
     ),
     *(

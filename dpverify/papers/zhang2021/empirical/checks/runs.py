@@ -17,7 +17,7 @@ from dpverify.harness.simulation.runs_check import RunsCheck
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.algorithms.dpageem import StagedDescent
 from dpverify.papers.zhang2021.algorithms.stages import StageSchedule, stagewise
-from dpverify.papers.zhang2021.empirical.recursion import injected
+from dpverify.papers.zhang2021.empirical.recursion import added_noise_power
 from dpverify.problems.nonconvex_losses import Waves
 from dpverify.symbolic.exact.evaluate import requires_hold
 
@@ -107,7 +107,9 @@ def _excess(statement: Statement, case: WavyRun, seed: int, fault: OptimizerFaul
     if requires_hold(statement, point) is not True:
         raise ValueError(f"the theorem's conditions must hold on {case.all_words}")
     T_0, t_0, d = (int(point[name]) for name in ("T_0", "t_0", "d"))
-    total = injected(T_0 * ((2 << STAGES) - 2), point["c_2"], d, point["L"], point["delta"], EXAMPLES * case.epsilon)
+    total = added_noise_power(
+        T_0 * ((2 << STAGES) - 2), point["c_2"], d, point["L"], point["delta"], EXAMPLES * case.epsilon
+    )
     stages = stagewise(STAGES, T_0, t_0, fault.direction * float(point["eta_0"]))
     std = fault.noise * math.sqrt(float(total.mid()) / d)
     schedule = StageSchedule(stages, BATCH, float(case.rho), std)

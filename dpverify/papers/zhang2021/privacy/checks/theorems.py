@@ -56,14 +56,14 @@ def _constants(budget: Budget) -> Iterator[dict[str, str]]:
 def _promised(share: Fraction, power: Fraction = Fraction(1)) -> Rule:
     """Return the rule that the delta of the witness is at most a share, or a power, of the promised delta."""
 
-    def holds(point: Point, statement: Statement) -> Outcome:
+    def is_satisfied(point: Point, statement: Statement) -> Outcome:
         log_inverse = max(Fraction(2), 1 / point["c_2"] ** 2)
         mu = 2 * ball(point["c_2"]) * ball(log_inverse).sqrt()
         exact = half_way_delta(mu)
         promised = ball(share) * (-ball(power * log_inverse)).exp()
         return Outcome(False if exact > promised else None, exact, promised, WITNESS)
 
-    return holds
+    return is_satisfied
 
 
 def _opposite(point: Point, statement: Statement) -> Exact:
@@ -83,7 +83,7 @@ def _batches(budget: Budget) -> Iterator[dict[str, int | str]]:
             yield {"n": n, "B": batch, "epsilon": epsilon, "delta": delta, "L": 1, "c_2": 2, "T": 100}
 
 
-def _asked(point: Point, statement: Statement) -> Exact:
+def _required_variance(point: Point, statement: Statement) -> Exact:
     """Return the variance that Theorem 2.1 requires, (L pi)^2, if its noise is on the mean."""
     scale = point["L"] * point["c_2"] * point["B"] / (point["n"] * point["epsilon"])
     return ball(scale**2 * point["T"]) * -ball(point["delta"]).log()
@@ -96,9 +96,11 @@ for theorem in ("theorem-2-1", "theorem-3-1"):
             "no-constants",
             variants=("printed",),
             points=_constants,
-            holds=_promised(Fraction(1)),
-            planted=[Planted("half of that delta promised", holds=_promised(Fraction(1, 2)))],
-            neighbours=[TrueNeighbour("the 10^8th root of that delta", holds=_promised(Fraction(1), NEARLY_NONE))],
+            is_satisfied=_promised(Fraction(1)),
+            planted=[Planted("half of that delta promised", is_satisfied=_promised(Fraction(1, 2)))],
+            neighbours=[
+                TrueNeighbour("the 10^8th root of that delta", is_satisfied=_promised(Fraction(1), NEARLY_NONE))
+            ],
             meets=PROPERTIES,
             region="c_1 and c_2 from 1/1000 to 1000; the argument is the same for all",
         )
@@ -126,7 +128,7 @@ CHECKS.add(
         readings={"noise": "mean"},
         variants=("printed",),
         points=_batches,
-        lhs=_asked,
+        lhs=_required_variance,
         neighbours=[TrueNeighbour("the noise on the mean", rhs="printed*B**2")],
         region="twelve points",
     ),

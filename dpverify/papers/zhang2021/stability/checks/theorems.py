@@ -15,9 +15,9 @@ from dpverify.harness.sides import printed_side
 from dpverify.ledger.statements import Statement
 from dpverify.papers.zhang2021.stability.exact_stability import (
     Table,
-    exchanged,
     generalization_error,
     mean_difference,
+    mean_exchange_difference,
     stability,
     table_of,
 )
@@ -49,7 +49,7 @@ def _data(point: Point) -> tuple[Table, int, list[Fraction]]:
 def _exchanges(point: Point, statement: Statement, *, share: Fraction = Fraction(1)) -> Outcome:
     """Compare the generalization error with the mean change over exchanges, exactly."""
     error = generalization_error(*_data(point))
-    mean = share * exchanged(*_data(point))
+    mean = share * mean_exchange_difference(*_data(point))
     return Outcome(error == mean, error, mean, "generalization error, and the mean over exchanges")
 
 
@@ -75,16 +75,21 @@ def _two_sided(point: Point, statement: Statement, *, share: Fraction = Fraction
 
 def _eta(point: Point, extra_steps: int = 0) -> arb:
     """Return eta^0 by the identity of Theorem 3.2, with ``extra_steps`` more steps with momentum."""
-    on = point["t_0"] + extra_steps
-    return 1 / ball(point["c_4"] * point["theta"] * point["mu"] * (point["T_0"] - on + on / (2 * (1 - point["rho"]))))
+    momentum_on = point["t_0"] + extra_steps
+    return 1 / ball(
+        point["c_4"]
+        * point["theta"]
+        * point["mu"]
+        * (point["T_0"] - momentum_on + momentum_on / (2 * (1 - point["rho"])))
+    )
 
 
 def _difference(point: Point, eta: arb, output: str, extra_steps: int = 0) -> arb:
-    stages, steps, on = (int(point[name]) for name in ("K", "T_0", "t_0"))
-    return mean_difference(point["a"], stages, steps, on + extra_steps, point["rho"], eta, output)
+    stages, steps, momentum_on = (int(point[name]) for name in ("K", "T_0", "t_0"))
+    return mean_difference(point["a"], stages, steps, momentum_on + extra_steps, point["rho"], eta, output)
 
 
-def _unstable(point: Point, statement: Statement) -> Exact:
+def _quadratic_stability(point: Point, statement: Statement) -> Exact:
     """Return the uniform stability on these quadratics: L^2/n times the mean difference."""
     return ball(point["L"] ** 2 / point["n"]) * _difference(point, _eta(point), statement.reading["output"])
 
@@ -101,7 +106,7 @@ def _grid(budget: Budget) -> Iterator[Values]:
         STEPS, MOMENTA, CLASSES, ("1/20", "1", "19/10"), stages
     ):
         letters = [Fraction(x) for x in (theta, mu, a, c_4, rho, root)]
-        counted = min(T_0 - on + on / (2 * (1 - letters[4])) for on in (t_0, t_0 + 1))
+        counted = min(T_0 - momentum_on + momentum_on / (2 * (1 - letters[4])) for momentum_on in (t_0, t_0 + 1))
         if letters[2] <= 2 * letters[0] * letters[1] * letters[3] * counted * (1 - letters[5]) ** 2:
             constants: Values = {"n": 1000, "B": 1, "L": 1, "theta": theta, "mu": mu, "beta": beta, "a": a}
             yield {"K": K, "T_0": T_0, "t_0": t_0, "rho": rho, "c_4": c_4, **constants}
@@ -119,12 +124,12 @@ def _less_stable(point: Point, statement: Statement, *, most: Fraction = Fractio
     return Outcome(answer, *pairs[-1], "mean difference of the last iterates with one more, and without")
 
 
-def _on_linear(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Exact:
+def _linear_stability(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Exact:
     """Return the uniform stability on linear losses with slopes up to a number: 0 for constant losses."""
-    return _unstable({**point, "a": Fraction(0), "L": slope}, statement)
+    return _quadratic_stability({**point, "a": Fraction(0), "L": slope}, statement)
 
 
-def _settled(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Outcome:
+def _constant_loss_stability(point: Point, statement: Statement, *, slope: Fraction = Fraction(0)) -> Outcome:
     """Compare the stability on constant losses, with one more step with momentum, with that on losses of ``slope``."""
     flat = {**point, "a": Fraction(0)}
     eta = _eta(flat) if statement.reading["step"] == "fixed" else _eta(flat, 1)
@@ -195,7 +200,7 @@ def _over_stages(context: Context) -> dict[str, dict[str, list[float]]]:
     points = [as_point({**SHOWN, "K": K, "T": 10 * ((2 << K) - 2)}) for K in range(1, 7)]
     columns = {
         "x:K": [float(point["K"]) for point in points],
-        "exact": [float(ball(_unstable(point, printed)).mid()) for point in points],
+        "exact": [float(ball(_quadratic_stability(point, printed)).mid()) for point in points],
         "printed": [printed_side(printed, point) for point in points],
         "anyway": [printed_side(anyway, point) for point in points],
     }
@@ -227,9 +232,9 @@ CHECKS.add(
         "note-theorem-2-2",
         "tables",
         points=_tables,
-        holds=_exchanges,
+        is_satisfied=_exchanges,
         seconds=0.2,
-        planted=[Planted("nine tenths of it", holds=partial(_exchanges, share=Fraction(9, 10)))],
+        planted=[Planted("nine tenths of it", is_satisfied=partial(_exchanges, share=Fraction(9, 10)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         why_sufficient=EXCHANGE,
     ),
@@ -237,9 +242,9 @@ CHECKS.add(
         "theorem-2-2",
         "tables",
         points=_tables,
-        holds=_generalizes,
+        is_satisfied=_generalizes,
         seconds=0.2,
-        planted=[Planted("half of alpha", holds=partial(_generalizes, share=Fraction(1, 2)))],
+        planted=[Planted("half of alpha", is_satisfied=partial(_generalizes, share=Fraction(1, 2)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         why_sufficient=f"{EXCHANGE}, and the mean of n differences between neighbours is at most alpha",
     ),
@@ -247,9 +252,9 @@ CHECKS.add(
         "definition-2-4",
         "tables",
         points=_tables,
-        holds=_two_sided,
+        is_satisfied=_two_sided,
         seconds=0.2,
-        planted=[Planted("half of alpha", holds=partial(_two_sided, share=Fraction(1, 2)))],
+        planted=[Planted("half of alpha", is_satisfied=partial(_two_sided, share=Fraction(1, 2)))],
         region="all tables of zeros and ones for one example of two or three kinds, or two examples of two kinds",
         leaves_out="larger data",
     ),
@@ -259,8 +264,8 @@ CHECKS.add(
         seconds=0.02,
         readings={"region": "everywhere"},
         points=_constants,
-        lhs=_on_linear,
-        planted=[Planted("losses of slope 1000", lhs=partial(_on_linear, slope=Fraction(1000)))],
+        lhs=_linear_stability,
+        planted=[Planted("losses of slope 1000", lhs=partial(_linear_stability, slope=Fraction(1000)))],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss: runs lose the same, and no printed term is below 0",
         region="constant losses, the only ones with the assumptions",
@@ -270,7 +275,7 @@ CHECKS.add(
         "quadratics",
         readings={"region": "ball"},
         points=_grid,
-        lhs=_unstable,
+        lhs=_quadratic_stability,
         planted=[Planted("a thousandth of it", rhs="printed/1000")],
         figures=_over_stages,
         region="quadratics of one curvature, T^0 up to 1000, momentum up to 361/400, steps without oscillation",
@@ -282,8 +287,10 @@ CHECKS.add(
         readings={"region": "everywhere"},
         seconds=0.02,
         points=lambda budget: _room_for_more(_constants(budget)),
-        holds=_settled,
-        planted=[Planted("slope 1 with less momentum", holds=partial(_settled, slope=Fraction(1)))],
+        is_satisfied=_constant_loss_stability,
+        planted=[
+            Planted("slope 1 with less momentum", is_satisfied=partial(_constant_loss_stability, slope=Fraction(1)))
+        ],
         why_sufficient="with the assumptions of Theorem 3.2 on the whole space F_S is constant for all data, hence "
         "so is each loss, and runs lose the same whatever the schedule is",
         region="constant losses, the only ones with the assumptions",
@@ -294,9 +301,9 @@ CHECKS.add(
         readings={"region": "ball"},
         meets=PROPERTIES,
         points=lambda budget: _room_for_more(_grid(budget)),
-        holds=_less_stable,
+        is_satisfied=_less_stable,
         seconds=0.4,
-        planted=[Planted("more than a tenth worse", holds=partial(_less_stable, most=Fraction(11, 10)))],
+        planted=[Planted("more than a tenth worse", is_satisfied=partial(_less_stable, most=Fraction(11, 10)))],
         region="quadratics of one curvature, momentum up to 361/400, steps without oscillation",
         leaves_out="other losses than quadratics of one curvature",
     ),

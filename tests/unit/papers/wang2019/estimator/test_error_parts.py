@@ -9,7 +9,7 @@ import numpy as np
 
 from dpverify.papers.wang2019.algorithms.dp_srm import DpSrm, SrmParameters
 from dpverify.papers.wang2019.estimator.bounds import PARTS, error_parts
-from dpverify.papers.wang2019.estimator.checks.error_parts import RUN, _opposite
+from dpverify.papers.wang2019.estimator.checks.error_parts import RUN, _alternating
 from dpverify.problems.example_gradients import ExampleGradients
 
 
@@ -22,7 +22,7 @@ def test_mean_squares_of_start_sampling_and_noise_are_those_of_runs() -> None:
     )  # fmt: skip
     squares = np.empty((runs, steps))
     for seed in range(runs):
-        run = DpSrm(ExampleGradients(_opposite), RUN.examples, np.zeros(3), numbers, seed=seed)
+        run = DpSrm(ExampleGradients(_alternating), RUN.examples, np.zeros(3), numbers, seed=seed)
         for t in range(steps):
             run.advance(1)
             squares[seed, t] = float(run.v @ run.v)

@@ -24,7 +24,7 @@ def falling(rng: np.random.Generator, size: int) -> tuple[Vector, Vector, Codes]
 
 def chain(rng: np.random.Generator, size: int, squared: float = 0.0) -> tuple[Vector, Vector, Codes]:
     s, q, code = falling(rng, size)
-    kept = hull.above_chords(size, s, q, code, np.empty(size), squared)
+    kept = hull.keep_upper_hull(size, s, q, code, np.empty(size), squared)
     return s[:kept], q[:kept], np.arange(kept)
 
 
@@ -34,7 +34,7 @@ def test_no_point_that_was_dropped_is_better_for_any_increasing_convex_future(sq
     for size in (1, 2, 3, 10, 200):
         s, q, code = falling(rng, size)
         S, Q = s.copy(), q.copy()
-        kept = hull.above_chords(size, S, Q, code, np.empty(size), squared)
+        kept = hull.keep_upper_hull(size, S, Q, code, np.empty(size), squared)
         assert np.array_equal(s[code[:kept]], S[:kept])
         assert np.array_equal(q[code[:kept]], Q[:kept])
         for _ in range(200):
@@ -50,7 +50,7 @@ def test_no_point_that_was_dropped_is_better_for_any_increasing_convex_future(sq
 def test_a_point_that_lies_above_the_chord_by_the_last_digit_stays() -> None:
     """All that is computed is exact; in the middle the chord has the height 1 + 2^-52, and the point 2^-52 more."""
     S, Q = np.array([2.0, 1.0, 0.0]), np.array([0.0, 1.0 + 2.0**-51, 2.0 + 2.0**-51])
-    assert hull.above_chords(3, S, Q, np.arange(3), np.empty(3), 0.0) == 3
+    assert hull.keep_upper_hull(3, S, Q, np.arange(3), np.empty(3), 0.0) == 3
 
 
 def test_the_sums_of_two_hulls_hold_the_hull_of_all_sums() -> None:

@@ -224,7 +224,7 @@ def test_python_bodies_of_a_step() -> None:
         assert m_hat == expected[t - 1]
     python_of(nodes_module.absorb)(module.G, 2, 2, 1, constants.powers, nodes.g, first, *new_state(3, T, 1)[:2])
     python_of(nodes_module.finish_block)(module.G, 2, 1, constants.powers, new_state(3, T, 1).rings)
-    python_of(nodes_module.ask_for)(nodes.g.reshape(-1), 0, 1)
+    python_of(nodes_module.prefetch_node)(nodes.g.reshape(-1), 0, 1)
     assert python_of(nodes_module.place)(first, 1, 6) == first[1] + 2
     assert python_of(nodes_module.place)(first[:0], 1, 6) == 1
 

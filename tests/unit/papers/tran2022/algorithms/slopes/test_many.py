@@ -7,7 +7,7 @@ import pytest
 
 from dpverify.kernels.check import ArgumentError
 from dpverify.kernels.typing import Vector
-from dpverify.papers.tran2022.algorithms.momentum_errors import WatchedRun, errors_of_seeds
+from dpverify.papers.tran2022.algorithms.momentum_errors import RunWithMomentum, errors_of_seeds
 from dpverify.papers.tran2022.algorithms.parameters import Parameters
 from dpverify.problems.base import Problem
 from dpverify.problems.worst_cases import antipodal, identical
@@ -20,7 +20,7 @@ SEEDS = np.random.default_rng(4).integers(1 << 62, size=60)
 def _one_by_one(problem: Problem, parameters: Parameters) -> Vector:
     errors = np.empty(len(SEEDS))
     for row, seed in enumerate(SEEDS.tolist()):
-        run = WatchedRun(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
+        run = RunWithMomentum(problem.example_gradient, problem.x, problem.y, problem.start, parameters, seed=seed)
         run.advance(parameters.steps - 1)
         at = run.w
         run.advance(1)

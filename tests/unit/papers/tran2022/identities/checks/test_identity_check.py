@@ -96,7 +96,7 @@ def test_rule_has_a_counterexample_away_from_every_boundary() -> None:
 def test_rule_about_a_kernel_is_no_verdict_on_the_paper() -> None:
     kernel = next(c for c in momentum_sums.CHECKS.of("algorithm-4-output") if c.name == "kernel")
     assert isinstance(kernel, RuleCheck)
-    broken = replace(kernel, holds=kernel.planted[0].holds)
+    broken = replace(kernel, is_satisfied=kernel.planted[0].is_satisfied)
     result = run(broken, statement("tran2022:algorithm-4-output", ordering="once"))
     assert result.status == "inconclusive"
     assert result.kernel_disagrees
@@ -111,7 +111,7 @@ def test_algorithm_4_is_judged_as_its_box_stands_and_repaired_in_the_amendment_o
     assert run(check, amended).status == "argued"
     for other in momentum_sums.CHECKS.of("algorithm-4-output"):
         assert other.name == "coefficients" or not other.applies(printed)
-    lost = replace(check, holds=lambda point, st: momentum_sums._output(point, st, printed_output))
+    lost = replace(check, is_satisfied=lambda point, st: momentum_sums._output(point, st, printed_output))
     assert run(lost, amended).status == "refuted"
 
 

@@ -11,7 +11,7 @@ import pytest
 from dpverify.bench.cases.sleeps import some_context
 from dpverify.harness import Context
 from dpverify.harness.statistics.pieces import Pieces, replications_of_a_piece
-from dpverify.harness.statistics.trajectory_law import plan_to_see
+from dpverify.harness.statistics.trajectory_law import plan_to_detect
 from dpverify.kernels.tape import normal_tape
 from dpverify.papers.tran2022.algorithms.tree_noise import faults as tree_noise_faults
 from dpverify.papers.tran2022.algorithms.tree_noise import stream as tree_noise
@@ -58,6 +58,6 @@ def test_spawned_streams_differ_from_each_other_and_leave_the_generator_alone() 
 def test_plans_and_judges_compare_pairs_in_the_same_way(context: Context, name: str) -> None:
     here = replace(context, budget=replace(context.budget, name=name))
     for pairs in ("products", "signs"):
-        plan = plan_to_see(whole_runs.ROUGH, whole_runs.FINE, pairs, block=whole_runs.BLOCK)(here)
+        plan = plan_to_detect(whole_runs.ROUGH, whole_runs.FINE, pairs, block=whole_runs.BLOCK)(here)
         assert len(whole_runs.judge(pairs).planted(here, plan.effect)) == 3
         assert plan.reached_power >= 0.9999

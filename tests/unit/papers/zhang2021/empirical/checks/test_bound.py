@@ -11,7 +11,7 @@ from dpverify.harness.checks import as_point
 from dpverify.ledger import load_specs
 from dpverify.papers.zhang2021.empirical.checks.bound import (
     SHOWN,
-    _given,
+    _eta_of_point,
     _grid,
     eta_of,
     excess_of,
@@ -46,7 +46,7 @@ def test_runs_have_the_exact_excess_in_their_interval() -> None:
     statement = load_specs().claim("zhang2021:note-theorem-3-2").statement({})
     for changed in ({}, {"B": 1, "sigma": 3}):
         point = as_point({**SHOWN, "K": 2, **changed})
-        exact = nearest_float(ball(excess_of("start", "batches", "noise", eta=_given)(point, statement)))
+        exact = nearest_float(ball(excess_of("start", "batches", "noise", eta=_eta_of_point)(point, statement)))
         low, high = simulated(point, runs=40)
         assert low < exact < high
         assert high - low < 1.5 * exact

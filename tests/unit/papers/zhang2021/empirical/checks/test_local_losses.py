@@ -17,7 +17,7 @@ from dpverify.papers.zhang2021.empirical.checks.assumptions import (
     _growing,
     _local,
     escape_excess,
-    lost_by_leaving,
+    excess_after_escape,
     plateau_of,
 )
 from dpverify.papers.zhang2021.empirical.checks.bound import noise_of
@@ -77,11 +77,11 @@ def test_runs_on_plateaus_lose_at_least_the_bound_of_those_that_escape() -> None
 def test_what_leaving_costs_grows_with_the_noise() -> None:
     point = as_point(next(iter(_local(BUDGETS["smoke"]))))
     eta = ball(Fraction(1, 380))
-    small = lost_by_leaving(point, eta, ball(Fraction(2, 5)), ball(Fraction(1, 100)))
-    large = lost_by_leaving(point, eta, ball(Fraction(2, 5)), ball(Fraction(100)))
+    small = excess_after_escape(point, eta, ball(Fraction(2, 5)), ball(Fraction(1, 100)))
+    large = excess_after_escape(point, eta, ball(Fraction(2, 5)), ball(Fraction(100)))
     assert small < large
     with pytest.raises(ValueError, match="must have t_0 = 0"):
-        lost_by_leaving(as_point({**point, "t_0": 1}), eta, ball(Fraction(0)), ball(Fraction(0)))
+        excess_after_escape(as_point({**point, "t_0": 1}), eta, ball(Fraction(0)), ball(Fraction(0)))
 
 
 def test_the_bound_on_plateaus_is_below_the_quadratic_by_what_is_lost() -> None:

@@ -14,7 +14,7 @@ from dpverify.harness import Budget, Context, Outcome, PaperChecks, Planted, Poi
 from dpverify.harness.search.exhaustive_check import PointLike
 from dpverify.kernels.typing import Matrix
 from dpverify.ledger.statements import Statement
-from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, needed
+from dpverify.papers.wang2019.accounting.runs import BatchRun, Kind, least_noise
 from dpverify.papers.wang2019.estimator.bounds import noise_covariance
 from dpverify.symbolic.exact.evaluate import evaluate_statement
 from dpverify.symbolic.exact.numbers import ball
@@ -36,7 +36,7 @@ def _points(letter: str) -> Callable[[Budget], list[PointLike]]:
     return lambda _: weights
 
 
-def _as_recursion(point: Point, statement: Statement, *, law: Law = noise_covariance) -> Outcome:
+def _equals_recursion(point: Point, statement: Statement, *, law: Law = noise_covariance) -> Outcome:
     """Compare the formula with the covariance of the recursion, for the last estimate or the sum of all estimates."""
     gamma, zeta, G = (float(point[name]) for name in ("gamma", "zeta", "G"))
     steps = int(point["T"]) if "T" in point else int(point["t"]) + 1
@@ -70,7 +70,7 @@ WEIGHT = 0.01
 AT_MOST = 240  # points of a line
 
 
-def _beside(context: Context) -> dict[str, dict[str, list[float]]]:
+def _noise_figure(context: Context) -> dict[str, dict[str, list[float]]]:
     """Return the columns of "noise-beside", each with the least noise certified for the same epsilon and delta."""
     if context.budget.name == "smoke":
         return {}
@@ -80,7 +80,9 @@ def _beside(context: Context) -> dict[str, dict[str, list[float]]]:
         return BatchRun(kind, n, steps, batch, batch, WEIGHT if kind == "recursive" else 1.0, WEIGHT)
 
     runs = {"srm": run("recursive", T, b), "wide": run("descent", T, 2 * b), "long": run("descent", 2 * T, b)}
-    noise = {name: batch_run.deviations(needed(batch_run, EPSILON, DELTA).noise) for name, batch_run in runs.items()}
+    noise = {
+        name: batch_run.deviations(least_noise(batch_run, EPSILON, DELTA).noise) for name, batch_run in runs.items()
+    }
     covariance = noise_covariance(T, WEIGHT, *noise["srm"])
     added = np.cumsum(2.0 * np.tril(covariance).sum(axis=1) - np.diag(covariance))  # sum of the first t estimates
     steps = np.unique(np.geomspace(1, T, AT_MOST).round().astype(int))
@@ -101,13 +103,13 @@ CHECKS.add(
             claim,
             "recursion",
             points=_points(letter),
-            holds=_as_recursion,
+            is_satisfied=_equals_recursion,
             planted=[
-                Planted("noise that is not carried on", holds=partial(_as_recursion, law=_independent)),
-                Planted("deviations off by a hundredth", holds=partial(_as_recursion, law=_one_deviation)),
+                Planted("noise that is not carried on", is_satisfied=partial(_equals_recursion, law=_independent)),
+                Planted("deviations off by a hundredth", is_satisfied=partial(_equals_recursion, law=_one_deviation)),
             ],
             about_kernel=True,
-            figures=_beside if claim == "note-noise-sum" else None,
+            figures=_noise_figure if claim == "note-noise-sum" else None,
             region="gamma from 1/100 to 1, zeta up to gamma G, 1 to 61 estimates; the law of the kernel's noise",
             leaves_out="floats: to 1e-9",
             seconds=0.3,
