@@ -10,7 +10,7 @@ from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, TheoremParameters, sigma_for
 from dpverify.privacy.gaussian import delta_of
-from dpverify.privacy.gaussian_safe import certify, missed_epsilon, missed_mu, safe_epsilon
+from dpverify.privacy.gaussian_safe import certify, safe_epsilon, violated_epsilon, violated_mu
 
 
 def calibrate(request: CalibrateRequest) -> Calibration:
@@ -19,7 +19,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     setting = accounted_run(request, theorem)
     noise = request.unit_noise()
     sufficient = sigma_for(noise, request.epsilon, request.delta)
-    too_little = noise.mu.lower / missed_mu(request.epsilon, request.delta) / UP
+    too_little = noise.mu.lower / violated_mu(request.epsilon, request.delta) / UP
     mu_at_least = noise.mu.lower / sufficient / UP
     root = math.sqrt(request.log_delta)
     sigma = {
@@ -50,7 +50,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
         bought=_trio(bought),
         certified=certified,
         mu=(mu_at_least, mu["exact"]),
-        epsilon_bounds=(missed_epsilon(mu_at_least, request.delta), bought["exact"]),
+        epsilon_bounds=(violated_epsilon(mu_at_least, request.delta), bought["exact"]),
         sigma_bounds=(too_little, sufficient),
         warnings=[*theorem.warnings, *_warnings(request, setting)],
     )

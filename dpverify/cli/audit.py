@@ -260,7 +260,7 @@ def results(
     from dpverify.cli.backends import open_backend
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
-    from dpverify.privacy.audit.sampling import Elsewhere
+    from dpverify.privacy.audit.sampling import AuditBackend
     from dpverify.report.terminal import rounds_on_stderr
 
     delta = options["delta"]
@@ -281,7 +281,7 @@ def results(
                 name=mechanism,
                 remarks=target.remarks,
                 report=report,
-                elsewhere=Elsewhere(backend.outcomes, request or "", origin),
+                backend=AuditBackend(backend.outcomes, request or "", origin),
                 **options,
             )
     except AuditError as error:

@@ -179,7 +179,7 @@ def ddp_epsilon(s: DdpSettings, sizes: Sequence[int], dimension: int, delta: flo
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
     law = binomial_noise if s.noise == "bits" else ratio_noise
     epsilon = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - RESERVED) * delta)
-    return epsilon if law.spent(numbers, epsilon) <= RESERVED * delta else math.inf
+    return epsilon if law.delta_spent(numbers, epsilon) <= RESERVED * delta else math.inf
 
 
 def with_inside_sigma(

@@ -58,7 +58,7 @@ from scipy.special import log_ndtr
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import LEAST_DELTA, MOST_STEPS, BatchSteps, poisson_epsilon
-from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu, violated_epsilon
 from dpverify.privacy.losses.grid import Vector
 from dpverify.privacy.participation import Bounds, check_ordering
 from dpverify.privacy.schedules.bins import bins_lower, bins_upper, lower_epsilon
@@ -77,7 +77,7 @@ def gaussian_upper(change: float, sigma: float, epochs: int, delta: float) -> fl
 
 def gaussian_lower(change: float, sigma: float, epochs: int, delta: float) -> float:
     """Return a lower bound on the epsilon that a fixed order attains."""
-    return missed_epsilon(change * math.sqrt(epochs) / sigma * (1.0 - QUOTIENT), delta)
+    return violated_epsilon(change * math.sqrt(epochs) / sigma * (1.0 - QUOTIENT), delta)
 
 
 def largest_number_lower(change: float, sigma: float, bins: int, times: int, delta: float) -> float:

@@ -19,7 +19,7 @@ from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditResult, Law
-from dpverify.privacy.audit.sampling import Elsewhere
+from dpverify.privacy.audit.sampling import AuditBackend
 from tests.unit.harness.run.test_cluster import at_block, running
 
 KILLS = 4
@@ -97,13 +97,13 @@ def test_a_cluster_audits_as_one_process(law: Law, mine: Path, tmp_path: Path, c
         assert main(words(mine, "--cluster", started.address, law=law)) == 0
         assert found(capsys) == alone
         cluster = Cluster(started.address)
-        elsewhere = Elsewhere(Backend(cluster=cluster).outcomes, "", origin)
+        elsewhere = AuditBackend(Backend(cluster=cluster).outcomes, "", origin)
         with at_block(cluster, 8, started.workers[0].kill):
             again = audit(
-                target.mechanism, epsilon=9.0, n=600, law=law, name=alone.mechanism, elsewhere=elsewhere
+                target.mechanism, epsilon=9.0, n=600, law=law, name=alone.mechanism, backend=elsewhere
             )  # fmt: skip
         assert again == alone
         with at_block(cluster, 8, started.scheduler.kill):
-            assert audit(target.mechanism, epsilon=9.0, n=600, law=law, elsewhere=elsewhere).interrupted
+            assert audit(target.mechanism, epsilon=9.0, n=600, law=law, backend=elsewhere).interrupted
         assert cluster.failure.endswith("ended early: the scheduler is gone")
         cluster.close()
