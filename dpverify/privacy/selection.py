@@ -47,7 +47,7 @@ ORDERS = (*range(2, 65), *(round(64 * 2 ** (k / 4)) for k in range(1, 25)))
 """Renyi orders that are tried. The bound at every order is valid."""
 THRESHOLDS = 20_001
 ROUNDING = 1e-14  # absolute error of a probability
-ROUNDING_FACTOR = 1.0 + 1e-9  # moves sums of a few thousand floats to the safe side
+ROUND_UP = 1.0 + 1e-9  # moves sums of a few thousand floats to the safe side
 MIN_GAMMA = 1e-12
 
 
@@ -156,7 +156,7 @@ def selected_epsilon(
         return Bounds(0.0, 0.0, exact=True)
     divergences = {order: _divergence(parts, order) for order in ORDERS}
     bounds = selected_rdp(divergences, divergences, law)  # each divergence is a bound in both directions
-    upper = min(tight_epsilon(order, bound, delta) for order, bound in bounds.items()) * ROUNDING_FACTOR
+    upper = min(tight_epsilon(order, bound, delta) for order, bound in bounds.items()) * ROUND_UP
     share = delta if not law.is_poisson else delta / -math.expm1(-law.mean)
     # A score that does not depend on the data: the released run, if any, has the distribution of a single run.
     lower = poisson_epsilon(parts, share).lower if share < 1 else 0.0
@@ -168,7 +168,7 @@ def selected_epsilon(
 
 def _divergence(parts: Sequence[BatchSteps], order: int) -> float:
     terms = (part.count * poisson_gaussian_rdp(order, part.rate, part.noise) for part in parts)
-    return math.fsum(terms) * ROUNDING_FACTOR
+    return math.fsum(terms) * ROUND_UP
 
 
 def selected_rdp(
