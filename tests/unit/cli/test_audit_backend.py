@@ -54,11 +54,11 @@ def found(capsys: Capture) -> AuditResult:
 def test_an_audit_that_is_killed_goes_on_and_one_that_is_done_starts_anew(
     law: str, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(command, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(command, "MIN_SECONDS", 0.0)
     assert main(words(mine, law=law)) == 0
     alone, store, rng = found(capsys), tmp_path / "evidence.sqlite", random.Random(law)
     program = (
-        "import sys; from dpverify.cli import audit, main; audit.LEAST_SECONDS = 0.0; print('s', flush=True); main()"
+        "import sys; from dpverify.cli import audit, main; audit.MIN_SECONDS = 0.0; print('s', flush=True); main()"
     )
     for _ in range(KILLS):
         run = [sys.executable, "-c", program, *words(mine, "--store", str(store), law=law)]
@@ -75,7 +75,7 @@ def test_an_audit_that_is_killed_goes_on_and_one_that_is_done_starts_anew(
 def test_what_another_file_beside_it_changed_is_drawn_anew(
     mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(command, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(command, "MIN_SECONDS", 0.0)
     target = command.find(f"{mine}:slow", None, None, 1e-5)
     mechanism = f"{mine}:slow"
     before = command._cache_key(mechanism, None, target)
