@@ -25,7 +25,7 @@ from dpverify.foreign import (
     error_text,
     foreign_cause,
     foreign_code,
-    interrupts_held,
+    interrupts_deferred,
     interrupts_recorded,
     mark_calls,
 )
@@ -34,20 +34,20 @@ from dpverify.processes import (
     START_SECONDS,
     ProcessStartError,
     begin,
-    end_copies,
     end_group,
+    exit_forked_copies,
     own_group,
-    spooled,
+    read_spooled,
+    spool,
     starting,
-    unspooled,
 )
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-POLL = 0.05  # seconds between two checks of a child
-GRACE = 2.0  # seconds within which a child must end after it closed its connection
-PATIENCE = 5.0  # seconds within which foreign code must return after Ctrl-C
+POLL_SECONDS = 0.05  # seconds between two checks of a child
+END_SECONDS = 2.0  # seconds within which a child must end after it closed its connection
+INTERRUPT_SECONDS = 5.0  # seconds within which foreign code must return after Ctrl-C
 
 
 def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
@@ -66,7 +66,7 @@ def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, *
 
     context = multiprocessing.get_context("spawn")
     reader, writer = context.Pipe(duplex=False)
-    with InterruptCounter() as interrupts, spooled((function, args, kwargs)) as file:
+    with InterruptCounter() as interrupts, spool((function, args, kwargs)) as file:
         with starting():
             marks = context.RawValue("q", 0)
             label = context.RawArray("c", LABEL_BYTES)
@@ -75,7 +75,7 @@ def run_apart(limit: float, function: Callable[P, Iterator[T]], *args: P.args, *
             child.start()
         writer.close()  # so that the pipe ends with the child
         try:
-            yield from _answers(limit, child, reader, _Calls(marks, label), interrupts)
+            yield from _child_values(limit, child, reader, _Calls(marks, label), interrupts)
         finally:
             end_group(child)
             child.join()
@@ -110,7 +110,7 @@ class _Calls:
     def __init__(self, marks: Any, label: Any) -> None:
         self._marks = marks
         self._label = label
-        self._seen = 0
+        self._last_marks = 0
         self._since = time.monotonic()
         self.started = False  # whether the child has sent or called anything
 
@@ -124,12 +124,12 @@ class _Calls:
         """Whether a call of foreign code is running."""
         return bool(self._marks.value % 2)
 
-    def answered(self) -> None:
+    def record_message(self) -> None:
         """Record that the child has sent a message."""
         self.started = True
         self._since = time.monotonic()
 
-    def overdue(self, limit: float) -> bool:
+    def is_overdue(self, limit: float) -> bool:
         """Test whether the current call of foreign code has taken longer than ``limit`` seconds."""
         marks = self._marks.value
         self.started = self.started or marks > 0
@@ -137,33 +137,33 @@ class _Calls:
             if time.monotonic() - self._since > START_SECONDS:
                 raise ProcessStartError(f"a child process did not start within {START_SECONDS:g} s")
             return False
-        if marks != self._seen or marks % 2 == 0:  # no call is running, or a new call
-            self._seen = marks
+        if marks != self._last_marks or marks % 2 == 0:  # no call is running, or a new call
+            self._last_marks = marks
             self._since = time.monotonic()
         return time.monotonic() - self._since > limit
 
 
-def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: InterruptCounter) -> Iterator[Any]:
+def _child_values(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: InterruptCounter) -> Iterator[Any]:
     """Yield the values that a child sends until it is done."""
     interrupted = False
     while True:
         if interrupts.count and not interrupted:
             interrupted = True
-            limit = min(limit, PATIENCE)
+            limit = min(limit, INTERRUPT_SECONDS)
             os.kill(child.pid, signal.SIGINT)
         try:
-            message = reader.recv() if reader.poll(POLL) else None
+            message = reader.recv() if reader.poll(POLL_SECONDS) else None
             if message is None and not child.is_alive() and not reader.poll(0):
                 raise EOFError  # a process started by foreign code may keep the pipe open
         except EOFError:
-            raise _ended(child, calls) from None
+            raise _end_error(child, calls) from None
         if message is None:
-            if calls.overdue(limit):
+            if calls.is_overdue(limit):
                 if interrupted:
                     raise KeyboardInterrupt
                 raise ForeignError(calls.name, f"did not return within {limit:g} s")
             continue
-        calls.answered()
+        calls.record_message()
         kind, value = message
         if kind == "done":
             if calls.is_running:
@@ -174,10 +174,10 @@ def _answers(limit: float, child: Any, reader: Any, calls: _Calls, interrupts: I
         yield value
 
 
-def _ended(child: Any, calls: _Calls) -> Exception:
+def _end_error(child: Any, calls: _Calls) -> Exception:
     """Return the error for a child that ended before it was done."""
-    calls.overdue(0.0)
-    child.join(GRACE)
+    calls.is_overdue(0.0)
+    child.join(END_SECONDS)
     code = child.exitcode
     if code is None:
         return ForeignError(calls.name, "closed the connection of its process to ours")
@@ -192,8 +192,8 @@ _writer: Any = None  # connection to the parent, if this process is a child
 
 def tell(value: object) -> None:
     """Send a value to the parent process. Ctrl-C does not interrupt the message."""
-    end_copies()
-    with interrupts_held():
+    exit_forked_copies()
+    with interrupts_deferred():
         _writer.send(("value", value))
 
 
@@ -206,29 +206,29 @@ def _serve(file: str, writer: Any, marks: Any, label: Any) -> None:
     mark_calls(marks, label)
     with interrupts_recorded():
         try:
-            function, args, kwargs = unspooled(file)
+            function, args, kwargs = read_spooled(file)
             for value in function(*args, **kwargs):
                 tell(value)
             check_originals("foreign code")
             message: tuple[str, BaseException | None] = ("done", None)
         except BaseException as error:  # noqa: BLE001  the parent raises it again
-            message = ("error", _sendable(_explained(error)))
+            message = ("error", _picklable(_with_foreign_cause(error)))
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
-    end_copies()
+    exit_forked_copies()
     writer.send(message)
     writer.close()
     os._exit(0)  # threads that foreign code left running must not delay the end
 
 
-def _explained(error: BaseException) -> BaseException:
+def _with_foreign_cause(error: BaseException) -> BaseException:
     """Return the exception, or a ForeignError if foreign code caused it outside of its calls."""
     reason = "" if isinstance(error, ForeignError) else foreign_cause(error)
     return ForeignError("foreign code", f"{reason}, and the tests raised {error_text(error)}") if reason else error
 
 
-def _sendable(error: BaseException) -> BaseException:
+def _picklable(error: BaseException) -> BaseException:
     """Return the exception with its traceback as a note, or a RuntimeError with its text if it cannot be pickled."""
     try:
         error.add_note("".join(traceback.format_exception(error)))

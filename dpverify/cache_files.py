@@ -19,9 +19,9 @@ from typing import NamedTuple
 from dpverify.lazy import LOADED_AT
 
 SUFFIX = ".kept"
-MOST_FILES = 64  # most files of one kind; the oldest files are removed
-FINE_CLOCK = 20_000_000  # nanoseconds by which the time stamps of a file system may lag behind the clock
-COARSE_CLOCK = 2_000_000_000  # the same for time stamps without fractions of a second
+MAX_FILES = 64  # most files of one kind; the oldest files are removed
+FINE_CLOCK_LAG = 20_000_000  # nanoseconds by which the time stamps of a file system may lag behind the clock
+COARSE_CLOCK_LAG = 2_000_000_000  # the same for time stamps without fractions of a second
 
 
 def default_store() -> Path:
@@ -43,12 +43,12 @@ def read(file: Path) -> bytes | None:
 
 def write(file: Path, payload: bytes) -> None:
     """Write a file with its digest. The file is renamed at the end, so it is either complete or missing."""
-    aside = file.with_name(f"{file.name}.{uuid.uuid4().hex[:16]}.tmp")
+    temporary = file.with_name(f"{file.name}.{uuid.uuid4().hex[:16]}.tmp")
     try:
-        aside.write_bytes(hashlib.sha256(payload).digest() + payload)
-        aside.replace(file)
+        temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
+        temporary.replace(file)
     finally:
-        aside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def prune(file: Path) -> None:
@@ -60,7 +60,7 @@ def prune(file: Path) -> None:
             files.append((cached_file.stat().st_mtime_ns, cached_file))
         except OSError:  # another process was faster
             continue
-    for _, cached_file in sorted(files)[:-MOST_FILES]:
+    for _, cached_file in sorted(files)[:-MAX_FILES]:
         cached_file.unlink(missing_ok=True)
 
 
@@ -81,7 +81,7 @@ class Snapshot(NamedTuple):
     @property
     def is_older_than_process(self) -> bool:
         """Whether no file has changed since this process began to import dpverify."""
-        lag = FINE_CLOCK if self.changed_at % 1_000_000_000 else COARSE_CLOCK
+        lag = FINE_CLOCK_LAG if self.changed_at % 1_000_000_000 else COARSE_CLOCK_LAG
         return self.changed_at + lag < LOADED_AT
 
 
@@ -112,13 +112,13 @@ def _files(place: Path) -> Iterator[tuple[str, Path]]:
             yield place.name, place
         return
     visited: set[str] = set()
-    for folder, below, names in os.walk(place, onerror=_refuse, followlinks=True):
+    for folder, subfolders, names in os.walk(place, onerror=_refuse, followlinks=True):
         real = os.path.realpath(folder)
         if real in visited:  # a link to a folder above
-            below.clear()
+            subfolders.clear()
             continue
         visited.add(real)
-        below[:] = sorted(name for name in below if name != "__pycache__")
+        subfolders[:] = sorted(name for name in subfolders if name != "__pycache__")
         for name in sorted(names):
             path = Path(folder, name)
             if path.exists():  # not a broken link
@@ -129,14 +129,14 @@ def _refuse(error: OSError) -> None:
     raise error
 
 
-def recall(kind: str, key: str) -> bytes | None:
+def read_cached(kind: str, key: str) -> bytes | None:
     """Return the payload stored for a kind and a key, or None if it is missing or cannot be read."""
     with suppress(OSError, RuntimeError, ValueError):  # RuntimeError: the user has no home folder
         return read(_file(kind, key))
     return None
 
 
-def keep(kind: str, key: str, payload: bytes) -> None:
+def write_cached(kind: str, key: str, payload: bytes) -> None:
     """Store a payload in a folder beside the evidence store; do nothing if the folder is not writable."""
     with suppress(OSError, RuntimeError, ValueError):
         file = _file(kind, key)

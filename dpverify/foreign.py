@@ -52,7 +52,7 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
-def located(error: BaseException) -> str:
+def text_with_line(error: BaseException) -> str:
     """Return the text of an exception with the line that raised it, unless it is a SyntaxError or from an import."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     is_import = "importlib" in place.filename or place.filename == __file__
@@ -60,27 +60,27 @@ def located(error: BaseException) -> str:
     return error_text(error) + line
 
 
-_pressed = threading.Event()  # set by the user's Ctrl-C
-_held = threading.Event()  # set while Ctrl-C is deferred
+_interrupt_pressed = threading.Event()  # set by the user's Ctrl-C
+_interrupts_deferred = threading.Event()  # set while Ctrl-C is deferred
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    repeated = _pressed.is_set()
-    _pressed.set()
-    if repeated or not _held.is_set():
+    repeated = _interrupt_pressed.is_set()
+    _interrupt_pressed.set()
+    if repeated or not _interrupts_deferred.is_set():
         raise KeyboardInterrupt
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
+def interrupts_deferred() -> Iterator[None]:
     """Defer a recorded Ctrl-C to the end of the block, so that it does not interrupt a message that the block sends."""
-    before = _pressed.is_set()
-    _held.set()
+    was_pressed = _interrupt_pressed.is_set()
+    _interrupts_deferred.set()
     try:
         yield
     finally:
-        _held.clear()
-    if _pressed.is_set() and not before:
+        _interrupts_deferred.clear()
+    if _interrupt_pressed.is_set() and not was_pressed:
         raise KeyboardInterrupt
 
 
@@ -99,7 +99,7 @@ def interrupts_ignored() -> Iterator[None]:
 
 def raise_lost_interrupt() -> None:
     """Raise KeyboardInterrupt if the user has pressed Ctrl-C, even if foreign code or Python has suppressed it."""
-    if _pressed.is_set():
+    if _interrupt_pressed.is_set():
         raise KeyboardInterrupt
 
 
@@ -131,7 +131,7 @@ def interrupts_recorded(number: int = signal.SIGINT) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _pressed.clear()
+    _interrupt_pressed.clear()
     before = signal.signal(number, _interrupt)
     try:
         yield
@@ -142,7 +142,7 @@ def interrupts_recorded(number: int = signal.SIGINT) -> Iterator[None]:
 def is_interrupt(error: BaseException) -> bool:
     """Test whether an exception is the user's Ctrl-C; without recording, any KeyboardInterrupt counts."""
     recorded = any(signal.getsignal(number) is _interrupt for number in (signal.SIGINT, signal.SIGUSR1))
-    return isinstance(error, KeyboardInterrupt) and (_pressed.is_set() or not recorded)
+    return isinstance(error, KeyboardInterrupt) and (_interrupt_pressed.is_set() or not recorded)
 
 
 class foreign_code:  # noqa: N801  a context manager, written like contextlib's
@@ -207,7 +207,7 @@ def originals_watched() -> Iterator[None]:
 
 def replacements() -> str:
     """Restore saved functions that foreign code has replaced; return a text that names them, or "" for none."""
-    names = [] if _watch.originals is None else _watch.originals.restored()
+    names = [] if _watch.originals is None else _watch.originals.restore()
     if not names:
         return ""
     listed = ", ".join(names[:MOST_NAMES])

@@ -9,7 +9,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 PACKAGES = frozenset({"dpverify", "numpy", "scipy", "builtins", "copy", "functools", "itertools", "math", "operator"})
-FREE = frozenset({"print", "open", "input", "__import__", "breakpoint"})  # replaced by tools
+REPLACEABLE = frozenset({"print", "open", "input", "__import__", "breakpoint"})  # replaced by tools
 KINDS = (FunctionType, ModuleType, property, staticmethod, classmethod)
 
 
@@ -36,7 +36,7 @@ class Originals:
     def _add(self, holder: Any, name: str) -> None:
         for key, value in vars(holder).items():
             words = f"{name}.{key}"
-            if (callable(value) or isinstance(value, KINDS)) and not (name == "builtins" and key in FREE):
+            if (callable(value) or isinstance(value, KINDS)) and not (name == "builtins" and key in REPLACEABLE):
                 self._attributes.append((holder, key, value, words))
             if type(value) is FunctionType:
                 self._codes.setdefault(value, (value.__code__, value.__defaults__, words))
@@ -48,11 +48,11 @@ class Originals:
         *_, (frame, _) = traceback.walk_tb(error.__traceback__)
         return str(frame.f_globals.get("__name__")).partition(".")[0] not in self._packages
 
-    def restored(self) -> list[str]:
+    def restore(self) -> list[str]:
         """Restore replaced values, and return their names."""
-        return [*self._restored()]
+        return [*self._restore()]
 
-    def _restored(self) -> Iterator[str]:
+    def _restore(self) -> Iterator[str]:
         for name, module in self._modules:
             if sys.modules.get(name) is not module:
                 sys.modules[name] = module

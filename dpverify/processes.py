@@ -67,7 +67,7 @@ def starting() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def collect_seldom() -> None:
+def collect_garbage_rarely() -> None:
     """Run Python's garbage collector less often, and not at exit: sympy makes many objects and few reference cycles."""
     gc.set_threshold(300_000, 20, 20)
     atexit.register(gc.freeze)
@@ -84,7 +84,7 @@ def own_group() -> None:
     _process = os.getpid()
 
 
-def end_copies() -> None:
+def exit_forked_copies() -> None:
     """End this process if it is a copy that foreign code made by a fork; only the original may send results."""
     if _process not in {0, os.getpid()}:
         os._exit(1)
@@ -114,7 +114,7 @@ def begin(safe: str | None, prepare: Callable[..., object] | None, arguments: tu
 
     if safe is None:
         os.environ.pop(SAFE_PATH, None)
-    collect_seldom()
+    collect_garbage_rarely()
     if (parent := multiprocessing.parent_process()) is not None:
         Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
     if prepare is not None:
@@ -132,7 +132,7 @@ def process_pool(
     ``wait``: if the block is left without an exception, wait for running work to finish; otherwise processes end at
     once. Work that has not started is dropped in both cases. Processes that existed before the pool are not affected.
 
-    ``arguments``: small values; use `spooled` for large ones.
+    ``arguments``: small values; use `spool` for large ones.
     """
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -176,14 +176,14 @@ def workers_of(pool: Executor) -> list[Any]:
 
 
 @contextmanager
-def spooled(value: object) -> Iterator[str]:
-    """Write a value to a temporary file for child processes, which read it with `unspooled`; yield its path."""
+def spool(value: object) -> Iterator[str]:
+    """Write a value to a temporary file for child processes, which read it with `read_spooled`; yield its path."""
     with tempfile.NamedTemporaryFile(prefix="dpverify-") as file:
         pickle.dump(value, file)
         file.flush()
         yield file.name
 
 
-def unspooled(path: str) -> Any:
-    """Return the value that the parent process has written with `spooled`."""
+def read_spooled(path: str) -> Any:
+    """Return the value that the parent process has written with `spool`."""
     return pickle.loads(Path(path).read_bytes())

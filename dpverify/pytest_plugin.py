@@ -79,7 +79,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print what the items do not show: the number of claims without checks, and the pins that were not confirmed."""
-    for title, *lines in (*config.stash.get(OF_OTHERS, []), *_summaries(config)):
+    for title, *lines in (*config.stash.get(WORKER_SUMMARIES, []), *_summaries(config)):
         terminalreporter.section(title)
         for line in lines:
             terminalreporter.line(line)
@@ -94,19 +94,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Receive the summaries of a worker."""
-    node.config.stash.setdefault(OF_OTHERS, []).extend(getattr(node, "workeroutput", {}).get("dpverify", []))
+    node.config.stash.setdefault(WORKER_SUMMARIES, []).extend(getattr(node, "workeroutput", {}).get("dpverify", []))
 
 
 def _summaries(config: pytest.Config) -> list[list[str]]:
     """Return a title and lines for each specs folder with checks that ran in this process."""
     return [
         [f"claims of {evidence.directory.name}, budget {evidence.budget}, seed {evidence.seed}", *evidence.summary()]
-        for evidence in config.stash.get(EVIDENCE, {}).values()
+        for evidence in config.stash.get(EVIDENCE_KEY, {}).values()
     ]
 
 
-EVIDENCE: pytest.StashKey[dict[Path, SessionEvidence]] = pytest.StashKey()
-OF_OTHERS: pytest.StashKey[list[list[str]]] = pytest.StashKey()
+EVIDENCE_KEY: pytest.StashKey[dict[Path, SessionEvidence]] = pytest.StashKey()
+WORKER_SUMMARIES: pytest.StashKey[list[list[str]]] = pytest.StashKey()
 
 
 def _evidence(directory: Path, config: pytest.Config) -> SessionEvidence:
@@ -129,7 +129,7 @@ class SpecFile(pytest.File):
             raise self.CollectError(str(error)) from error
 
     def _all_items(self) -> Iterator[pytest.Item]:
-        evidence_by_directory = self.config.stash.setdefault(EVIDENCE, {})
+        evidence_by_directory = self.config.stash.setdefault(EVIDENCE_KEY, {})
         directory = self.path.parent.parent
         if directory not in evidence_by_directory:
             evidence_by_directory[directory] = _evidence(directory, self.config)

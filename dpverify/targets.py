@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpverify.foreign import ForeignError, check_originals, foreign_code, located
+from dpverify.foreign import ForeignError, check_originals, foreign_code, text_with_line
 
 _FILES: dict[str, ModuleType] = {}  # a file runs once, even if it has both the mechanism and the data sets
 
@@ -21,24 +21,24 @@ class TargetError(ValueError):
 
 def load_object(target: str) -> tuple[Any, ModuleType]:
     """Return the object and the module of ``module:name`` or ``file.py:name``; modules may be in the current folder."""
-    place, _, name = target.rpartition(":")
-    if not place or not name:
+    source, _, name = target.rpartition(":")
+    if not source or not name:
         raise TargetError("must be module:function, or file.py:function")
-    if place.endswith(".py") and not Path(place).is_file():
-        raise TargetError(f"there is no such file {place}")
+    if source.endswith(".py") and not Path(source).is_file():
+        raise TargetError(f"there is no such file {source}")
     try:
-        with foreign_code(place):
-            module = _module(place)
+        with foreign_code(source):
+            module = _module(source)
     except ForeignError as error:
-        raise TargetError(f"{place} cannot be imported: {located(error.__cause__ or error)}") from error
+        raise TargetError(f"{source} cannot be imported: {text_with_line(error.__cause__ or error)}") from error
     try:
-        check_originals(place)
+        check_originals(source)
     except ForeignError as error:
         raise TargetError(str(error)) from error
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            raise TargetError(f"{place} has no {name!r}{_near(part, value)}")
+            raise TargetError(f"{source} has no {name!r}{_suggestion(part, value)}")
         value = getattr(value, part)
     return value, module
 
@@ -51,14 +51,14 @@ def load_function(target: str) -> tuple[Callable[..., Any], ModuleType]:
     return value, module
 
 
-def _module(place: str) -> ModuleType:
-    path = Path(place).resolve() if place.endswith(".py") else None
+def _module(source: str) -> ModuleType:
+    path = Path(source).resolve() if source.endswith(".py") else None
     folder = str(Path.cwd() if path is None else path.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)  # the user's module can import its neighbours, as with python -m
     importlib.invalidate_caches()
     if path is None:
-        return importlib.import_module(place)
+        return importlib.import_module(source)
     if str(path) in _FILES:
         return _FILES[str(path)]
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -76,7 +76,7 @@ def _module(place: str) -> ModuleType:
     return module
 
 
-def _near(word: str, value: object) -> str:
+def _suggestion(word: str, value: object) -> str:
     from dpverify.ledger.errors import suggest
 
     return suggest(word, [name for name in dir(value) if not name.startswith("_")])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dpverify.cache_files import digest_of, keep, recall
+from dpverify.cache_files import digest_of, read_cached, write_cached
 from dpverify.harness.evidence.source_code import keep_new_code
 from dpverify.harness.finished import Inputs
 from dpverify.ledger.claims import ClaimSpec
@@ -35,13 +35,13 @@ def judged_today(
     With the ``inputs`` of the command, the answer is cached and reused until one of them changes.
     """
     key = "" if source is not None or inputs is None else _key(run, claim, inputs)
-    recalled = _recalled(key) if key else None
-    if recalled is not None:
-        return recalled
+    cached = _cached(key) if key else None
+    if cached is not None:
+        return cached
     today = JudgedToday(checks=_names(claim, source), stale=_stale(run, specs, claim, source) if run else [])
     keep_new_code()
     if key and inputs is not None and inputs.are_unchanged:
-        keep(KIND, key, encode(today))
+        write_cached(KIND, key, encode(today))
     return today
 
 
@@ -49,8 +49,8 @@ def _key(run: Run | None, claim: ClaimSpec, inputs: Inputs) -> str:
     return digest_of((claim.key, encode(run) if run else b"", inputs.digest)) if inputs.digest else ""
 
 
-def _recalled(key: str) -> JudgedToday | None:
-    payload = recall(KIND, key)
+def _cached(key: str) -> JudgedToday | None:
+    payload = read_cached(KIND, key)
     try:
         return None if payload is None else msgspec.json.decode(payload, type=JudgedToday)
     except (msgspec.DecodeError, UnicodeDecodeError):

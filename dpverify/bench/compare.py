@@ -56,27 +56,27 @@ def compare(new: Bench, old: Bench, alpha: float = ALPHA) -> list[SpeedChange]:
 
 def without_counterpart(new: Bench, old: Bench) -> int:
     """Return the number of our forms that are not compared, because ``old`` lacks them or has other sizes or limits."""
-    return sum(1 for case in new.cases for _ in _watched(case)) - sum(1 for _ in _pairs(new, old))
+    return sum(1 for case in new.cases for _ in _log_ratios(case)) - sum(1 for _ in _pairs(new, old))
 
 
 def _pairs(new: Bench, old: Bench) -> Iterator[tuple[CaseRecord, str, str, Array, Array]]:
     """Yield case, form, denominator, and the log ratio of each pass in both runs."""
-    before = {(case.group, case.name): case for case in old.cases}
+    old_cases = {(case.group, case.name): case for case in old.cases}
     for case in new.cases:
-        earlier = before.get((case.group, case.name))
-        if earlier is None or (earlier.parameters, earlier.limit) != (case.parameters, case.limit):
+        old_case = old_cases.get((case.group, case.name))
+        if old_case is None or (old_case.parameters, old_case.limit) != (case.parameters, case.limit):
             continue
-        theirs = {(form, to): values for form, to, values in _watched(earlier)}
-        for form, to, values in _watched(case):
-            if (form, to) in theirs:
-                yield case, form, to, values, theirs[form, to]
+        old_ratios = {(form, to): values for form, to, values in _log_ratios(old_case)}
+        for form, to, values in _log_ratios(case):
+            if (form, to) in old_ratios:
+                yield case, form, to, values, old_ratios[form, to]
 
 
-def _watched(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
+def _log_ratios(case: CaseRecord) -> Iterator[tuple[str, str, Array]]:
     """Yield our forms that have ratios, with denominator and log ratio of each pass; a limit of ours is last."""
     samples = {form.name: form.samples for form in case.forms}
-    watched = [(form.name, case.limit) for form in case.forms if form.role == "measured"]
-    for form, to in [*watched, *([(case.limit, YARDSTICK)] if case.limit_is_ours else [])]:
+    pairs = [(form.name, case.limit) for form in case.forms if form.role == "measured"]
+    for form, to in [*pairs, *([(case.limit, YARDSTICK)] if case.limit_is_ours else [])]:
         ratios_of_passes = ratios(samples.get(form, []), samples.get(to, []))
         if ratios_of_passes:
             yield form, to, np.array([math.log(float(np.median(values))) for values in ratios_of_passes])
@@ -113,5 +113,5 @@ def _cut(n: int, m: int) -> int:
     # the differences are -m + 1, ..., m (n - 1)
     x = m * np.arange(n, dtype=np.float64)
     y = np.arange(m, dtype=np.float64)
-    refused = (bool(rank_test(x + m - 0.5 - beyond, y) <= 1 - LEVEL) for beyond in range(n * m // 2))
-    return max(sum(refused) - 1, 0)
+    excluded = (bool(rank_test(x + m - 0.5 - count, y) <= 1 - LEVEL) for count in range(n * m // 2))
+    return max(sum(excluded) - 1, 0)

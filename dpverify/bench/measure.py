@@ -19,9 +19,9 @@ from dpverify.bench.case import BenchCase, Clock, Form, Missing, Usage
 
 CLOCKS: Mapping[Clock, Callable[[], float]] = {"thread": thread_time, "process": process_time, "wall": perf_counter}
 
-SHORTEST = 0.02  # minimal seconds per measurement; faster forms are called several times
+MIN_SECONDS = 0.02  # minimal seconds per measurement; faster forms are called several times
 ROUND_BUDGET = 2.5  # limit in seconds for all rounds of a case in one pass; at least one round is made
-LONGEST = 2.0  # forms with longer calls, in seconds, are not called again to measure memory
+MAX_MEMORY_CALL = 2.0  # forms with longer calls, in seconds, are not called again to measure memory
 FIRST_PASSES = 3  # passes in which memory is measured and ``sparse`` forms are timed
 
 YARDSTICK = "the library's draw of 100,000 normals"
@@ -66,7 +66,7 @@ def measure_case(case: BenchCase, *, seed: int = 0, rounds: int = 5, turn: int =
                     _time(ready[name], CLOCKS[case.clock], 1, out.times.setdefault(name, FormTimes()))
             for name, form in ready.items():
                 times = out.times[name]
-                if not times.outside and min(times.seconds) < LONGEST:
+                if not times.outside and min(times.seconds) < MAX_MEMORY_CALL:
                     times.added = added_memory(form)
     return out
 
@@ -102,15 +102,15 @@ def _in_turns(
             _time(forms[name], clock, calls[name], times_of.setdefault(name, FormTimes()))
 
 
-def calls_for(form: Form, clock: Callable[[], float], shortest: float = SHORTEST) -> tuple[int, float]:
+def calls_for(form: Form, clock: Callable[[], float], shortest: float = MIN_SECONDS) -> tuple[int, float]:
     """Return how many calls of a form make a measurement long enough, and the seconds that these calls take."""
     calls = 1
-    took, wall = _seconds(form, clock, calls)
-    while took < shortest and wall < 10 * shortest:  # sleeping forms use no processor time
-        needed = int(1.1 * shortest * calls / max(took, wall / 10, 1e-9)) + 1
+    seconds, wall = _seconds(form, clock, calls)
+    while seconds < shortest and wall < 10 * shortest:  # sleeping forms use no processor time
+        needed = int(1.1 * shortest * calls / max(seconds, wall / 10, 1e-9)) + 1
         calls = max(2 * calls, min(needed, 20 * calls))
-        took, wall = _seconds(form, clock, calls)
-    return calls, max(took, wall)
+        seconds, wall = _seconds(form, clock, calls)
+    return calls, max(seconds, wall)
 
 
 def _seconds(form: Form, clock: Callable[[], float], calls: int) -> tuple[float, float]:
@@ -128,23 +128,23 @@ def _time(form: Form, clock: Callable[[], float], calls: int, times: FormTimes) 
         return
     begin = clock()
     result = form()
-    took = clock() - begin
+    seconds = clock() - begin
     if isinstance(result, Usage):
         times.outside = True
-        took = took if result.seconds is None else result.seconds
+        seconds = seconds if result.seconds is None else result.seconds
         times.peaks += [result.peak] if result.peak else []
-    times.seconds.append(took)
+    times.seconds.append(seconds)
 
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    was = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.collect()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if was_enabled:
             gc.enable()
 
 
@@ -175,33 +175,33 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 """Linear algebra libraries use one thread, like all measured code unless a case says otherwise. Whole commands run
 without these variables, as from a prompt."""
 
-PATIENCE = 10.0  # seconds in which a process must end after Ctrl-C
+END_SECONDS = 10.0  # seconds in which a process must end after Ctrl-C
 
 
 def measure_afresh(cases: Sequence[BenchCase], *, seed: int, rounds: int, turn: int) -> Generator[Measured, None, None]:
     """Measure cases in order in a fresh process; if it dies, continue after the failed case in a new process."""
-    left = list(cases)
-    while left:
+    remaining = list(cases)
+    while remaining:
         context = get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        process = context.Process(target=_answer, args=(sender, tuple(left), seed, rounds, turn))
+        process = context.Process(target=_answer, args=(sender, tuple(remaining), seed, rounds, turn))
         process.start()
         sender.close()
         try:
-            while left:
+            while remaining:
                 measured: Measured = receiver.recv()
-                left.pop(0)
+                remaining.pop(0)
                 yield measured
             process.join()
         except EOFError:
             process.join()
-            left.pop(0)
+            remaining.pop(0)
             yield Measured(error=f"the process that measured it ended with exit code {process.exitcode}")
         finally:
-            for how in (signal.SIGINT, signal.SIGKILL):  # SIGINT first, so that the process ends its commands
+            for signal_number in (signal.SIGINT, signal.SIGKILL):  # SIGINT first, so that the process ends its commands
                 if process.pid is not None and process.is_alive():
-                    os.kill(process.pid, how)
-                    process.join(PATIENCE)
+                    os.kill(process.pid, signal_number)
+                    process.join(END_SECONDS)
             receiver.close()
 
 

@@ -174,14 +174,14 @@ def median_interval(passes: Samples) -> MedianInterval | None:
     cut = 1
     if n == 0:
         return None
-    while cut < n // 2 and _holds(n, cut + 1) >= LEVEL:
+    while cut < n // 2 and _coverage(n, cut + 1) >= LEVEL:
         cut += 1
     low = float(middles[cut - 1])
     high = float(middles[n - cut])
-    return MedianInterval(float(np.median(middles)), low, high, _holds(n, cut), n)
+    return MedianInterval(float(np.median(middles)), low, high, _coverage(n, cut), n)
 
 
-def _holds(n: int, cut: int) -> float:
+def _coverage(n: int, cut: int) -> float:
     """Return the probability that the median is between the ``cut``-th smallest and largest of n values."""
     return 1 - 2 * sum(math.comb(n, below) for below in range(cut)) / float(2**n)
 

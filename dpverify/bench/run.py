@@ -91,7 +91,7 @@ class Amount:
     rounds: int  # timings of a form per pass
 
 
-USUAL, QUICK = Amount(11, 5), Amount(3, 3)
+STANDARD, QUICK = Amount(11, 5), Amount(3, 3)
 """With eleven passes per run, a comparison of all cases can detect changes even if times of both runs overlap."""
 
 
@@ -127,7 +127,7 @@ class _Passes:
 
 def run(
     groups: Sequence[Group],
-    amount: Amount = USUAL,
+    amount: Amount = STANDARD,
     *,
     seed: int = 0,
     progress: Progress | None = None,

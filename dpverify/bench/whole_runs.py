@@ -23,7 +23,7 @@ from dpverify.processes import usable_cores
 
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"  # folder of compiled kernels; a run with an empty folder is cold
 
-JUDGED = (0, 1)  # exit codes of a completed run, whether or not its verdicts match the pinned ones
+COMPLETED = (0, 1)  # exit codes of a completed run, whether or not its verdicts match the pinned ones
 
 LAUNCHER = """
 import os, sys, time
@@ -45,7 +45,7 @@ class CommandError(RuntimeError):
 def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0,)) -> Usage:
     """Run this interpreter with these arguments, discarding its output; compiled kernels are stored in ``cache``."""
     reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as told_by_it, tempfile.TemporaryFile() as errors:
+    with os.fdopen(reading, "rb") as usage_pipe, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", LAUNCHER, str(writing), sys.executable, *words],
             env=_environment(cache),
@@ -62,7 +62,7 @@ def run_python(*words: str, cache: Path | None = None, codes: Sequence[int] = (0
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
             raise
-        code, peak, seconds, cores = (float(word) for word in told_by_it.read().split() or (1, 0, 0, 0))
+        code, peak, seconds, cores = (float(word) for word in usage_pipe.read().split() or (1, 0, 0, 0))
         if code not in codes:
             errors.seek(0)
             error_lines = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
@@ -82,7 +82,7 @@ def _environment(cache: Path | None) -> dict[str, str]:
 class VerifyRun:
     """A run of ``dpverify verify``."""
 
-    used: Usage
+    usage: Usage
     checks: float  # core seconds of all checks
     verdicts: Sequence[tuple[str, str, str]]  # (claim, reading, status)
 
@@ -93,8 +93,8 @@ def verify(*words: str, cache: Path) -> VerifyRun:
         file = Path(folder) / "run.json"
         store = Path(folder) / "evidence.sqlite"
         store_options = "--json", str(file), "--store", str(store)  # no results of earlier runs
-        used = run_python("-m", "dpverify", "verify", *words, *store_options, cache=cache, codes=JUDGED)
-        return VerifyRun(used, *read_results(json.loads(file.read_bytes())["results"]))
+        usage = run_python("-m", "dpverify", "verify", *words, *store_options, cache=cache, codes=COMPLETED)
+        return VerifyRun(usage, *read_results(json.loads(file.read_bytes())["results"]))
 
 
 def read_results(results: Sequence[Mapping[str, Any]]) -> tuple[float, list[tuple[str, str, str]]]:
@@ -126,14 +126,14 @@ class ColdThenWarm:
 
     def warm(self) -> Usage:
         """Run with the kernels of the previous run."""
-        used = self._run("warm")
+        usage = self._run("warm")
         if self._runs["warm"].verdicts != self._runs["cold"].verdicts:
             raise CommandError("the cold run and the warm one came to different verdicts")
-        return used
+        return usage
 
     def cores(self) -> Usage:
         """Report the core seconds of the last warm run."""
-        return Usage(seconds=self._runs["warm"].used.core_seconds)
+        return Usage(seconds=self._runs["warm"].usage.core_seconds)
 
     def checks(self) -> Usage:
         """Report the core seconds of the checks of the last warm run, divided by the number of cores."""
@@ -141,17 +141,17 @@ class ColdThenWarm:
 
     def compilation(self) -> Usage:
         """Report how many seconds the last cold run took longer than the last warm run, at least 1 ms."""
-        cold, warm = (self._runs[name].used.seconds or 0.0 for name in ("cold", "warm"))
+        cold, warm = (self._runs[name].usage.seconds or 0.0 for name in ("cold", "warm"))
         return Usage(seconds=max(cold - warm, 1e-3))
 
     def compilation_on_one_core(self) -> Usage:
         """Report how many more core seconds the last cold run used than the last warm run, at least 1 ms."""
-        cold, warm = (self._runs[name].used.core_seconds for name in ("cold", "warm"))
+        cold, warm = (self._runs[name].usage.core_seconds for name in ("cold", "warm"))
         return Usage(seconds=max(cold - warm, 1e-3))
 
     def _run(self, name: str) -> Usage:
         self._runs[name] = verify(*self._words, cache=self._cache)
-        return self._runs[name].used
+        return self._runs[name].usage
 
 
 def cold_at_once(claim: str, processes: int) -> Usage:
@@ -167,4 +167,4 @@ def cold_at_once(claim: str, processes: int) -> Usage:
         raise CommandError(
             f"{processes} processes that compiled at once came to {len(verdict_texts)} different verdicts"
         )
-    return Usage(max(finished.used.peak for finished in done))
+    return Usage(max(finished.usage.peak for finished in done))

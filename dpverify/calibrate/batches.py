@@ -24,8 +24,8 @@ from dpverify.papers.wang2019.accounting.runs import (
 )
 from dpverify.papers.zhang2021.accounting.constants import PROVEN
 from dpverify.privacy import accounting
-from dpverify.privacy.batches import GAP, MOST_STEPS, WIDE, check_delta, check_epsilon
-from dpverify.privacy.schedules.schedule import RELATIONS, Practised, Schedule
+from dpverify.privacy.batches import GAP, MOST_STEPS, WIDE_FRACTION, check_delta, check_epsilon
+from dpverify.privacy.schedules.schedule import RELATIONS, Schedule, Scheme
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
 
@@ -98,7 +98,7 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
 
     batch: Annotated[int, SettingInfo("b", "Batch size.", whole(1))]
     sampling: Annotated[
-        Practised | None, SettingInfo("sampling", "How batches are drawn, for another row of the table.")
+        Scheme | None, SettingInfo("sampling", "How batches are drawn, for another row of the table.")
     ] = None
     largest_batch: Annotated[
         int | None, SettingInfo("B_max", "Size at which truncated Poisson samples are cut.", whole(1))
@@ -125,7 +125,7 @@ class SampledRequest(BatchRequest, frozen=True, kw_only=True):
             raise check.ArgumentError("largest_batch", self.largest_batch, "belongs to sampling=truncated-poisson")
         return noises
 
-    def schedule(self, run: BatchRun, sampling: Practised) -> Schedule:
+    def schedule(self, run: BatchRun, sampling: Scheme) -> Schedule:
         """Return the sampling scheme as in practice; an epoch has as many steps as there are full batches."""
         keeps_rate = sampling in ("truncated-poisson", "random-allocation")
         rate = run.rate(run.batch) if keeps_rate else 1.0 / (run.examples // run.batch)
@@ -282,9 +282,11 @@ def calibrate_batches(request: BatchRequest) -> BatchCalibration:
 
 def _row(run: BatchRun, accounted: AccountedNoise, epsilon: float) -> NoiseRow:
     first, later = run.deviations(accounted.noise)
-    ends = real(accounted.epsilon.lower), real(accounted.epsilon.upper)
+    bounds = real(accounted.epsilon.lower), real(accounted.epsilon.upper)
     certified = accounted.epsilon.upper <= epsilon
-    return NoiseRow(noise=real(accounted.noise), std_0=real(first), std=real(later), epsilon=ends, certified=certified)
+    return NoiseRow(
+        noise=real(accounted.noise), std_0=real(first), std=real(later), epsilon=bounds, certified=certified
+    )
 
 
 ROWS = {
@@ -319,7 +321,7 @@ def batch_summary(result: BatchCalibration) -> str:
     lines += ["", *(f"warning: {warning}" for warning in result.warnings)]
     if any(row.epsilon[0] == 0.0 and row.epsilon[1] != 0.0 for row in result.noise.values()):
         lines.append("epsilon >= 0: only the upper bound of epsilon is known there.")
-    if any(0.0 < float(row.epsilon[0]) < WIDE * float(row.epsilon[1]) for row in result.noise.values()):
+    if any(0.0 < float(row.epsilon[0]) < WIDE_FRACTION * float(row.epsilon[1]) for row in result.noise.values()):
         lines.append(f"Why the bounds of epsilon differ: {GAP}.")
     lines += [
         "std: standard deviation of the noise of a coordinate; first std: the same in the first step.",

@@ -20,7 +20,7 @@ from dpverify.ledger.records import Record
 from dpverify.report.numbers import show_float
 from dpverify.shown import ShownAsTable
 
-OF_A_RUN = {*options(Settings), "sigma"} - {"steps"}
+RUN_SETTINGS = {*options(Settings), "sigma"} - {"steps"}
 """Settings that no accountant reads."""
 
 
@@ -38,7 +38,7 @@ class SettingsRequest(CalibrationRequest, frozen=True, kw_only=True):
 
     def answer(self) -> SettingsCalibration:
         """Return the calibration."""
-        names = {*options(self.method.settings), "epochs"} - OF_A_RUN
+        names = {*options(self.method.settings), "epochs"} - RUN_SETTINGS
         chosen = self.method.take({name: getattr(self, name) for name in names})
         size = ProblemSize(self.n, self.d, self.lipschitz, self.smoothness)
         settings = self.method.complete(chosen, self.n)
@@ -62,7 +62,7 @@ def request_class(algorithm: Algorithm[Any]) -> type[SettingsRequest]:
     fields = [
         (name, Annotated[option.type | None, option.setting], None)
         for name, option in options(algorithm.settings).items()
-        if name not in OF_A_RUN
+        if name not in RUN_SETTINGS
     ]
     bases = (SettingsRequest,)
     request_type: Any = msgspec.defstruct("SettingsRequest", fields, bases=bases, frozen=True, kw_only=True)
@@ -98,10 +98,10 @@ def settings_summary(result: SettingsCalibration) -> str:
     )
 
 
-Answer: TypeAlias = Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration
+AnyCalibration: TypeAlias = Calibration | BatchCalibration | GrowingCalibration | SettingsCalibration
 
 
-def calibration(algorithm: str | None = None, **run: Any) -> Answer:
+def calibration(algorithm: str | None = None, **run: Any) -> AnyCalibration:
     """Return the noise with which a bundled optimizer is (epsilon, delta)-DP: as printed, as proved, as certified.
 
     Parameters
@@ -127,12 +127,12 @@ def calibration(algorithm: str | None = None, **run: Any) -> Answer:
     Examples
     --------
     >>> import dpverify as dv
-    >>> found = dv.calibration("dp-nsgd", n=1000, d=10, epochs=1, epsilon=1.0, delta=1e-6)
-    >>> found.epsilon_bounds[0] <= found.epsilon_bounds[1] <= 1.0
+    >>> result = dv.calibration("dp-nsgd", n=1000, d=10, epochs=1, epsilon=1.0, delta=1e-6)
+    >>> result.epsilon_bounds[0] <= result.epsilon_bounds[1] <= 1.0
     True
     """
-    answer: Answer = request_for(algorithm, run).answer()  # type: ignore[assignment]  # each class has one of these
-    return answer
+    result: AnyCalibration = request_for(algorithm, run).answer()  # type: ignore[assignment]  # each class has one of these
+    return result
 
 
 def request_for(algorithm: str | None, run: Mapping[str, Any]) -> CalibrationRequest:
@@ -141,13 +141,13 @@ def request_for(algorithm: str | None, run: Mapping[str, Any]) -> CalibrationReq
     Raises ArgumentError with the names of all missing arguments, or of one that is not a setting of the algorithm.
     """
     method = algorithm_named(algorithm or next(iter(ALGORITHMS)))
-    kind = method.calibration()
-    accepted = options(kind)
+    request_type = method.calibration()
+    accepted = options(request_type)
     values = {name: value for name, value in run.items() if value is not None}
-    wrong = sorted(values.keys() - accepted.keys())
-    if wrong:
-        raise check.ArgumentError(wrong[0], values[wrong[0]], f"does not belong to {method.name}")
+    unknown = sorted(values.keys() - accepted.keys())
+    if unknown:
+        raise check.ArgumentError(unknown[0], values[unknown[0]], f"does not belong to {method.name}")
     missing = [name for name, option in accepted.items() if option.is_required and name not in values]
     if missing:
         raise check.ArgumentError(" and ".join(missing), None, f"must be given for {method.name}")
-    return kind(algorithm=method.name, **values)
+    return request_type(algorithm=method.name, **values)

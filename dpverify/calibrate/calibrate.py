@@ -10,7 +10,7 @@ from dpverify.kernels import check
 from dpverify.kernels.check import MOST_STEPS
 from dpverify.papers.tran2022.accounting.noise import UP, AccountedRun, TheoremParameters, sigma_for
 from dpverify.privacy.gaussian import delta_of
-from dpverify.privacy.gaussian_safe import certify, missed_epsilon, missed_mu, safe_epsilon
+from dpverify.privacy.gaussian_safe import certify, safe_epsilon, violated_epsilon, violated_mu
 
 
 def calibrate(request: CalibrateRequest) -> Calibration:
@@ -19,7 +19,7 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     setting = accounted_run(request, theorem)
     noise = request.unit_noise()
     sufficient = sigma_for(noise, request.epsilon, request.delta)
-    too_little = noise.mu.lower / missed_mu(request.epsilon, request.delta) / UP
+    insufficient = noise.mu.lower / violated_mu(request.epsilon, request.delta) / UP
     mu_at_least = noise.mu.lower / sufficient / UP
     root = math.sqrt(request.log_delta)
     sigma = {
@@ -29,13 +29,13 @@ def calibrate(request: CalibrateRequest) -> Calibration:
     }
     mu = {name: noise.mu.upper / value * UP for name, value in sigma.items()}
     certified = {name: certify(value, request.epsilon, request.delta) for name, value in mu.items()}
-    bought = {name: safe_epsilon(value, request.delta) for name, value in mu.items()}
-    same = {name: value for name, value in vars(setting).items() if name != "examples"}
+    epsilons = {name: safe_epsilon(value, request.delta) for name, value in mu.items()}
+    settings = {name: value for name, value in vars(setting).items() if name != "examples"}
     return Calibration(
         algorithm=request.algorithm,
         epsilon=request.epsilon,
         delta=request.delta,
-        run=RunParameters(n=setting.examples, d=request.d, **same),
+        run=RunParameters(n=setting.examples, d=request.d, **settings),
         theorem=Theorem(
             claim=f"tran2022:{theorem.theorem}",
             steps=theorem.steps,
@@ -45,13 +45,13 @@ def calibrate(request: CalibrateRequest) -> Calibration:
         ),
         sigma=_trio(sigma),
         node_std={node: _trio(sigma, unit) for node, unit in noise.node_std.items()},
-        epsilon_bought=real(bought["printed"]),
+        epsilon_bought=real(epsilons["printed"]),
         delta_bought=min(1.0, delta_of(mu["printed"], request.epsilon) * UP),
-        bought=_trio(bought),
+        bought=_trio(epsilons),
         certified=certified,
         mu=(mu_at_least, mu["exact"]),
-        epsilon_bounds=(missed_epsilon(mu_at_least, request.delta), bought["exact"]),
-        sigma_bounds=(too_little, sufficient),
+        epsilon_bounds=(violated_epsilon(mu_at_least, request.delta), epsilons["exact"]),
+        sigma_bounds=(insufficient, sufficient),
         warnings=[*theorem.warnings, *_warnings(request, setting)],
     )
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from dpverify.algorithms.registry import ALGORITHMS
 from dpverify.calibrate.batches import BatchCalibration, batch_summary
-from dpverify.calibrate.by_name import Answer, SettingsCalibration, calibration, settings_summary
+from dpverify.calibrate.by_name import AnyCalibration, SettingsCalibration, calibration, settings_summary
 from dpverify.calibrate.growing import GrowingCalibration, budget_summary
 from dpverify.calibrate.guarantee import epsilon
 from dpverify.calibrate.records import Calibration, Real, real
@@ -30,7 +30,7 @@ def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **ru
         sigma = run.pop("sigma", None)
         result = calibration(algorithm, **run) if sigma is None else noise_epsilon(algorithm, sigma, **run)
         if json != STDOUT:
-            sys.stdout.write(prose_wrapped(_told(result)) + "\n")
+            sys.stdout.write(prose_wrapped(_text(result)) + "\n")
         if json is not None:
             write_json("json", json, encode(result))
         if json not in (None, STDOUT):
@@ -40,7 +40,7 @@ def run_calibrate(algorithm: str | None = None, *, json: str | None = None, **ru
     return answer(work, json)
 
 
-def _told(result: Answer | NoiseEpsilon) -> str:
+def _text(result: AnyCalibration | NoiseEpsilon) -> str:
     match result:
         case BatchCalibration():
             return batch_summary(result)

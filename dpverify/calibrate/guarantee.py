@@ -18,8 +18,8 @@ from dpverify.privacy.schedules.schedule import PRACTISED, Schedule
 if TYPE_CHECKING:
     from dpverify.papers.tran2022.accounting.noise import UnitNoise
 
-UP = 1.0 + 1e-12  # moves a quotient of a few floats to the safe side
-ANY = 1.0  # a placeholder for epsilon and delta in requests whose run does not depend on them
+ROUND_UP = 1.0 + 1e-12  # moves a quotient of a few floats to the safe side
+PLACEHOLDER = 1.0  # a placeholder for epsilon and delta in requests whose run does not depend on them
 
 
 def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, **run: Any) -> Bounds:
@@ -80,8 +80,8 @@ def epsilon(sigma: float | Any, delta: float, *, algorithm: str | None = None, *
 
         return noise_bounds(accounted, noise, delta)
     factor = _factor(accounted, noise)
-    upper = upper_epsilon(accounted.steps_at(factor / UP), delta)
-    return Bounds(min(batch_epsilon(accounted.steps_at(factor * UP), delta).lower, upper), upper, exact=False)
+    upper = upper_epsilon(accounted.steps_at(factor / ROUND_UP), delta)
+    return Bounds(min(batch_epsilon(accounted.steps_at(factor * ROUND_UP), delta).lower, upper), upper, exact=False)
 
 
 def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: Any) -> float:
@@ -122,7 +122,7 @@ def sigma(epsilon: float, delta: float, *, algorithm: str | None = None, **run: 
         from dpverify.papers.tran2022.accounting.noise import sigma_for
 
         return sigma_for(accounted, epsilon, delta)
-    return accounted.deviations(least_noise(accounted, epsilon, delta).noise)[1] * UP**2
+    return accounted.deviations(least_noise(accounted, epsilon, delta).noise)[1] * ROUND_UP**2
 
 
 def event(sigma: float, *, algorithm: str | None = None, **run: Any) -> Any:
@@ -203,7 +203,7 @@ def _run(algorithm: str, run: Mapping[str, Any]) -> UnitNoise | BatchRun:
         if name in run:
             raise check.ArgumentError(name, run[name], "does not belong to a run whose noise is given")
     sizes = {"d": 1} if "d" in options(algorithm_named(algorithm).calibration()) else {}
-    request = request_for(algorithm, {**sizes, **run, "epsilon": ANY, "delta": ANY / 2})
+    request = request_for(algorithm, {**sizes, **run, "epsilon": PLACEHOLDER, "delta": PLACEHOLDER / 2})
     if isinstance(request, BatchRequest):
         return request.run()
     if not isinstance(request, CalibrateRequest):

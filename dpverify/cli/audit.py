@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 REFUTED = 1
 
-SECONDS = 60.0  # time limit of one call of foreign code
-LEAST_SECONDS = 0.05  # blocks of outputs that took less time are not stored
+CALL_SECONDS = 60.0  # time limit of one call of foreign code
+MIN_SECONDS = 0.05  # blocks of outputs that took less time are not stored
 
 
 def audit(
@@ -62,7 +62,7 @@ def audit(
     cluster: str | None = None,
     store: Path | None = None,
     fresh: Fresh = False,
-    timeout: Real = SECONDS,
+    timeout: Real = CALL_SECONDS,
     report: Path | None = None,
 ) -> int:
     """Compute a lower confidence bound on the epsilon of a mechanism.
@@ -184,8 +184,8 @@ def _audit_auditor(
     auditor: str, options: dict[str, Any], json: Target | None, limit: float, report: Path | None
 ) -> int:
     """Audit an auditor in a separate process, print a table and return the exit code."""
-    for inside in () if report is None else (report, report / "data"):
-        check_folder("--report", inside)
+    for folder in () if report is None else (report, report / "data"):
+        check_folder("--report", folder)
     try:
         ((coverage, says, versions),) = run_apart(limit, coverages, auditor, options)
     except ForeignError as error:
@@ -260,14 +260,14 @@ def results(
     from dpverify.cli.backends import open_backend
     from dpverify.privacy.audit.audit import audit as run
     from dpverify.privacy.audit.records import AuditError
-    from dpverify.privacy.audit.sampling import Elsewhere
+    from dpverify.privacy.audit.sampling import AuditBackend
     from dpverify.report.terminal import rounds_on_stderr
 
     delta = options["delta"]
     try:
         target = find(mechanism, datasets, score, delta)
-        keeping = open_backend(cluster, store, fresh=fresh, min_seconds=LEAST_SECONDS, temporary=True, limit=limit)
-        with keeping as backend, rounds_on_stderr() as report:
+        context = open_backend(cluster, store, fresh=fresh, min_seconds=MIN_SECONDS, temporary=True, limit=limit)
+        with context as backend, rounds_on_stderr() as report:
             request = _cache_key(mechanism, datasets, target)
             if request is None:
                 backend.store = None
@@ -281,7 +281,7 @@ def results(
                 name=mechanism,
                 remarks=target.remarks,
                 report=report,
-                elsewhere=Elsewhere(backend.outcomes, request or "", origin),
+                backend=AuditBackend(backend.outcomes, request or "", origin),
                 **options,
             )
     except AuditError as error:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from dpverify.harness.run.cluster import Cluster
     from dpverify.harness.run.store import Store
 
-FEW = 8  # with at most this many claims, a run may end before workers that are started later would be ready
-LONG = 2000  # limit on the characters of all names, which are written to the process before it reads
+MAX_CLAIMS = 8  # with at most this many claims, a run may end before workers that are started later would be ready
+MAX_LENGTH = 2000  # limit on the characters of all names, which are written to the process before it reads
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def early_worker(claims: Sequence[str]) -> Iterator[Executor | None]:
     Yield None for patterns, for many claims, or on one core.
     """
     words = "".join(claims)
-    if not 0 < len(claims) <= FEW or len(words) > LONG or set("*?[") & set(words) or usable_cores() < 2:
+    if not 0 < len(claims) <= MAX_CLAIMS or len(words) > MAX_LENGTH or set("*?[") & set(words) or usable_cores() < 2:
         yield None
         return
     with process_pool(1, wait=False) as pool:

@@ -81,12 +81,12 @@ def bench(
     check_json(json)
     _check_report(report, chosen)
     old = _read(against)
-    from dpverify.bench.run import QUICK, USUAL, run
+    from dpverify.bench.run import QUICK, STANDARD, run
     from dpverify.report.terminal import rounds_on_stderr
 
     blocks = open_store(store)
     with rounds_on_stderr() as progress:
-        amount = QUICK if quick else USUAL
+        amount = QUICK if quick else STANDARD
         measured = run(chosen, amount, seed=seed, progress=progress, store=blocks, fresh=fresh)
     if blocks is not None and blocks.failure:
         complain(f"the run went on without its store: {blocks.failure}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 from cyclopts import Parameter
 
 from dpverify.cli.output import BAD_INPUT, OK, STDOUT, BadInput, Target, check_json, complain, write_record
-from dpverify.processes import collect_seldom
+from dpverify.processes import collect_garbage_rarely
 
 if TYPE_CHECKING:
     from dpverify.ledger import ClaimSpec
@@ -115,7 +115,7 @@ def list_claims(
     check_json(json)
     statuses, kinds = chosen(status, kind)
     fallen = chosen_severities(severity)
-    collect_seldom()
+    collect_garbage_rarely()
     if check and not _checked(specs):
         return BAD_INPUT
     selected = load_specs(specs).select(claims, paper)

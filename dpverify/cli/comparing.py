@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from dpverify.cli.output import BadInput, Fresh, Real, Target, Whole, check_figure
-from dpverify.processes import collect_seldom
+from dpverify.processes import collect_garbage_rarely
 
 COMPARE_FIGURE = Path("compare.svg")
 """Default path of the figure of a comparison."""
@@ -167,7 +167,7 @@ def calibrate(algorithm: str, *, sigma: Real | None = None, json: Target | None 
     json
         Write the result as JSON to this file, or to stdout for -. With -, the text goes to stderr.
     """
-    collect_seldom()
+    collect_garbage_rarely()
     from dpverify.calibrate import run_calibrate
 
     return run_calibrate(algorithm, sigma=sigma, json=json, **run)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Pair: TypeAlias = tuple[PrivateOptimizer, Promise]
     Auditors: TypeAlias = dict[str, tuple[Auditor, ModuleType]]
 
-SECONDS = 60.0  # time limit of one call of foreign code
+CALL_SECONDS = 60.0  # time limit of one call of foreign code
 
 
 def conform(
@@ -34,7 +34,7 @@ def conform(
     alpha: Real = 1e-4,
     outputs: Whole = 0,
     seeds: Whole = 1,
-    timeout: Real = SECONDS,
+    timeout: Real = CALL_SECONDS,
     beside: list[str] | None = None,
     training: bool = False,
     ranks: Whole = 1,

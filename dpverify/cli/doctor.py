@@ -20,9 +20,9 @@ def doctor() -> int:
 
     The exit code is 0 if nothing that dpverify needs is missing, otherwise 2.
     """
-    states = [(name, good, text) for name, look in _LOOKS.items() for good, text in look()]
+    states = [(name, is_ok, text) for name, check in _CHECKS.items() for is_ok, text in check()]
     _print(states)
-    return OK if all(good for _, good, _ in states) else BAD_INPUT
+    return OK if all(is_ok for _, is_ok, _ in states) else BAD_INPUT
 
 
 def _print(states: list[tuple[str, bool, str]]) -> None:
@@ -34,11 +34,11 @@ def _print(states: list[tuple[str, bool, str]]) -> None:
 
     console = Console()
     if console.is_terminal:
-        rows = [(Text("ok", "green") if good else Text("BAD", "bold red"), name, text) for name, good, text in states]
+        rows = [(Text("ok", "green") if is_ok else Text("BAD", "bold red"), name, text) for name, is_ok, text in states]
         console.print(table(("state", "part", "what was found"), rows, console))
         return
-    for name, good, text in states:
-        print(f"{'ok  ' if good else 'BAD '} {name:<8} {text}")
+    for name, is_ok, text in states:
+        print(f"{'ok  ' if is_ok else 'BAD '} {name:<8} {text}")
 
 
 def _python() -> Iterator[tuple[bool, str]]:
@@ -114,7 +114,7 @@ def _triple(x: float) -> float:
     return 3.0 * x
 
 
-_LOOKS: dict[str, Callable[[], Iterator[tuple[bool, str]]]] = {
+_CHECKS: dict[str, Callable[[], Iterator[tuple[bool, str]]]] = {
     "python": _python,
     "package": _packages,
     "cores": _cores,

@@ -175,7 +175,7 @@ def party(
 
 
 Command = Callable[..., Any]
-Choose = Callable[["Algorithm[Any]"], "Mapping[str, Option] | None"]
+OptionChooser = Callable[["Algorithm[Any]"], "Mapping[str, Option] | None"]
 """Returns the options of an algorithm, or None if the command has no such algorithm."""
 
 
@@ -197,7 +197,7 @@ def calibrate_options(algorithm: Algorithm[Any]) -> Mapping[str, Option] | None:
         return None
 
 
-def add_algorithms(app: App, command: Command, choose: Choose, words: Sequence[str]) -> None:
+def add_algorithms(app: App, command: Command, choose: OptionChooser, words: Sequence[str]) -> None:
     """Add a subcommand to ``app`` for each bundled algorithm, and for an algorithm ``file.py:NAME`` in ``words``."""
     from dpverify.algorithms.registry import ALGORITHMS, algorithm_named
     from dpverify.kernels.check import ArgumentError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.cli.claims import ClaimName, PaperKey
 from dpverify.cli.output import OK, BadInput, Whole, check_figure, complain
-from dpverify.processes import collect_seldom, usable_cores
+from dpverify.processes import collect_garbage_rarely, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def explain(
     from dpverify.ledger.specs import several_claims
     from dpverify.report.explain import RECORDED, Explained, print_explained
 
-    collect_seldom()
+    collect_garbage_rarely()
     inputs = Inputs(specs)  # before any other file is read
     loaded = load_specs(specs)
     selected = loaded.select((claim,))

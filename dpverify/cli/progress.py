@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich import progress as bars
 
 from dpverify.foreign import raise_lost_interrupt
-from dpverify.report.terminal import bar_on_stderr, found_so_far
+from dpverify.report.terminal import bar_on_stderr, refutation_line
 from dpverify.report.words import STATUSES, counts_words
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dpverify.harness.run.engine import Progress
     from dpverify.ledger.records import Status
 
-FIRST = 8  # number of refuted claims that are printed during the run
+MAX_SHOWN = 8  # number of refuted claims that are printed during the run
 
 
 @contextmanager
@@ -43,9 +43,9 @@ def progress_on_stderr() -> Iterator[Callable[[Progress], None]]:
             if (result := progress.result) is not None:
                 decided[result.status] += 1
                 claim = progress.label.partition("[")[0]
-                if result.status == "refuted" and claim not in refuted_claims and len(refuted_claims) < FIRST:
+                if result.status == "refuted" and claim not in refuted_claims and len(refuted_claims) < MAX_SHOWN:
                     refuted_claims.add(claim)
-                    bar.console.print(found_so_far(progress.label, result, bar.console))
+                    bar.console.print(refutation_line(progress.label, result, bar.console))
             spent = f"{progress.compiling:.0f} s went into compiling"
             words = f"{counts_words({status: decided[status] for status in STATUSES})}; {spent}; {progress.label}"
             bar.update(task, completed=progress.done, total=progress.total, description=words)

@@ -103,14 +103,14 @@ def selftest(
 
     _check_page(SELFTEST_PAGE, report)
     from dpverify.report.terminal import rounds_on_stderr
-    from dpverify.selftest.run import NotGreen
+    from dpverify.selftest.run import FailingGuardsError
     from dpverify.selftest.run import selftest as run_selftest
 
     state = _checked(state or root / STATE)
     try:
         with rounds_on_stderr() as progress:
             run = run_selftest(root.resolve(), faults, state, jobs=jobs or usable_cores(), limit=limit, report=progress)
-    except NotGreen as error:
+    except FailingGuardsError as error:
         complain(str(error))
         return MISSED
     _write(SELFTEST_PAGE, run, json, report)
@@ -191,10 +191,10 @@ def _check_page(page: RecordedPage[RecordT], report: Path | None) -> RecordT | N
 
 def _checked(state: Path) -> Path:
     """Return the path of earlier outcomes; raise BadInput, before anything is run, if the file is damaged."""
-    from dpverify.selftest.run import StateError, remembered
+    from dpverify.selftest.run import StateError, load_outcomes
 
     try:
-        remembered(state)
+        load_outcomes(state)
     except StateError as error:
         raise BadInput("--state", state, f"must be what a selftest wrote, or new ({error})") from error
     return state

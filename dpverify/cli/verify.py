@@ -23,7 +23,7 @@ from dpverify.cli.output import (
     whole,
     write_record,
 )
-from dpverify.processes import collect_seldom, usable_cores
+from dpverify.processes import collect_garbage_rarely, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -48,7 +48,7 @@ def _seed_of_commit() -> int:
     return drawn
 
 
-FEW = 12  # number of verdicts that are listed by default
+DEFAULT_LISTED = 12  # number of verdicts that are listed by default
 
 
 def verify(
@@ -139,7 +139,7 @@ def verify(
         raise BadInput("--timeout", timeout, "must be at least 0")
     check_json(json)
     _check_report(report)
-    collect_seldom()
+    collect_garbage_rarely()
     from dpverify.ledger import load_specs
 
     blocks = open_store(store)
@@ -208,21 +208,21 @@ def _whole_run(claims: Sequence[ClaimSpec], budget: str, seed: int, inputs: Inpu
     return WholeRun(tuple(claim.key for claim in claims), budget, seed, inputs)
 
 
-SECONDS = 600.0  # time limit of one call of a check of foreign code
+CALL_SECONDS = 600.0  # time limit of one call of a check of foreign code
 
 
 def _limit(specs: Specs, checks: str | None) -> float:
     """Return the default time limit of a call: 0, that is none, if all code comes with dpverify."""
     from dpverify.ledger.load import outside_papers
 
-    return SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
+    return CALL_SECONDS if checks is not None or outside_papers(Path.cwd()).keys() & specs.papers.keys() else 0.0
 
 
 def _listed(run: Run, *, verbose: bool, refuted: bool) -> Container[Status]:
     """Return the statuses whose verdicts are listed."""
     from dpverify.report.words import STATUSES
 
-    if verbose or (len(run.results) <= FEW and not refuted):
+    if verbose or (len(run.results) <= DEFAULT_LISTED and not refuted):
         return STATUSES
     return ("refuted",) if refuted else ()
 

@@ -80,12 +80,12 @@ def draw(result: CompareResult) -> Figure:
     figure = SIDE_BY_SIDE.figure()
     for place, measure in enumerate(MEASURES):
         row, column = divmod(place, 2)
-        _panel(SIDE_BY_SIDE.place(figure, row, column), result, measure, named=row == 1)
+        _panel(SIDE_BY_SIDE.place(figure, row, column), result, measure, has_names=row == 1)
     SIDE_BY_SIDE.titles(figure, f"Methods compared on {result.data.name}", subtitle(result), va="center")
     return figure
 
 
-def _panel(axes: Axes, result: CompareResult, measure: str, *, named: bool) -> None:
+def _panel(axes: Axes, result: CompareResult, measure: str, *, has_names: bool) -> None:
     for place, method in enumerate(result.methods):
         color = COLORS[place % len(COLORS)]
         values = [float(getattr(outcome, measure)) for outcome in method.outcomes]
@@ -98,7 +98,7 @@ def _panel(axes: Axes, result: CompareResult, measure: str, *, named: bool) -> N
             )
         axes.plot([place], [mean_interval.mean], "o", color=color, markersize=3)
     axes.set_title(HEADS[measure], fontsize=9.0, fontweight="normal", pad=6)
-    names = [method.name if named else "" for method in result.methods]
+    names = [method.name if has_names else "" for method in result.methods]
     axes.set_xticks(range(len(result.methods)), names, rotation=40, ha="right")
     axes.tick_params(axis="x", pad=1)
     axes.set_xlim(-0.6, len(result.methods) - 0.4)

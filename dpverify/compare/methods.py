@@ -43,7 +43,7 @@ from dpverify.train.records import NOT_CERTIFIED, Guarantee, Request, account, g
 
 STANDARDISED = "columns were standardised with the training part's own means and deviations"
 
-UP = 1.0 + 1e-12
+ROUND_UP = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -58,25 +58,25 @@ class Descent:
 
 @dataclass(frozen=True)
 class Iterates:
-    """Iterates of a run: ``some`` of w_1, .., w_T, selected by :func:`looks`, and ``last``, which is w_{T+1}."""
+    """Iterates of a run: ``selected`` ones of w_1, .., w_T, and ``last``, which is w_{T+1}."""
 
-    some: list[Vector]
+    selected: list[Vector]
     last: Vector
 
 
-LOOKS = 50  # largest number of measured iterates, without the last one
+MAX_ITERATES = 50  # largest number of measured iterates, without the last one
 
 
-def looks(steps: int) -> list[int]:
+def measured_steps(steps: int) -> list[int]:
     """Return the steps after which a run is measured: at most 50 evenly spaced numbers from 0 to T - 1, including 0."""
-    return sorted({place * steps // LOOKS for place in range(LOOKS)})
+    return sorted({place * steps // MAX_ITERATES for place in range(MAX_ITERATES)})
 
 
 def full_batch_std(examples: int, steps: int, lipschitz: float, epsilon: float, delta: float) -> float:
     """Return ``sqrt(T) 2G/(N mu)``, the least noise deviation certified in ball arithmetic for full batches."""
     mu = safe_mu(epsilon, delta)
     if mu > 0.0 and certify(mu, epsilon, delta):
-        return math.sqrt(steps) * 2.0 * lipschitz / (examples * mu) * UP
+        return math.sqrt(steps) * 2.0 * lipschitz / (examples * mu) * ROUND_UP
     raise check.ArgumentError("epsilon", epsilon, f"is out of reach at delta={delta!r}: nothing could be certified")
 
 
@@ -97,13 +97,13 @@ def step_length(problem: Regression, batch: int, steps: int, std: float) -> floa
 def descend(problem: Regression, run: Descent, seed: int) -> Iterates:
     """Run the descent from w_1 = 0 and return its iterates."""
     numbers = DescentParameters(run.steps, run.batch, run.eta, run.std)
-    return watch(NoisyDescent(batch_gradient(problem), len(problem.x), problem.start, numbers, seed=seed), run.steps)
+    return record(NoisyDescent(batch_gradient(problem), len(problem.x), problem.start, numbers, seed=seed), run.steps)
 
 
-def watch(run: LongRun, steps: int) -> Iterates:
+def record(run: LongRun, steps: int) -> Iterates:
     """Advance a run to its end and return its iterates."""
     iterates = []
-    for step in looks(steps):
+    for step in measured_steps(steps):
         run.advance(step - run.t)
         iterates.append(run.w)
     run.advance()
@@ -163,7 +163,7 @@ def _trained(request: Request, dataset: Dataset, problem: Regression) -> Method:
     node_std = algorithm.constants(problem, settings).node_std
 
     def run(problem: Regression, seed: int) -> Iterates:
-        return watch(algorithm.start(problem, msgspec.structs.replace(settings, seed=seed)), settings.steps)
+        return record(algorithm.start(problem, msgspec.structs.replace(settings, seed=seed)), settings.steps)
 
     return Method(algorithm.name, numbers, settings.sigma, node_std, certified, run)
 
@@ -211,16 +211,16 @@ def accuracy(problem: Regression, epsilon: float, delta: float) -> float:
     """Return the zeta that Theorem 4.4 of wang2019 chooses for DP-SRM, with the constant 1, but at most G."""
     n = len(problem.x)
     d = len(problem.start)
-    reach = problem.smoothness * problem.gap * d * math.log(1.0 / delta)
-    return min(problem.lipschitz, math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(reach)))
+    product = problem.smoothness * problem.gap * d * math.log(1.0 / delta)
+    return min(problem.lipschitz, math.sqrt(problem.lipschitz / (n * epsilon) * math.sqrt(product)))
 
 
 def _recursive(request: Request, dataset: Dataset, problem: Regression, batch: int) -> Method:
     """Prepare DP-SRM with as many example gradients, two per drawn example; gamma = min(1, zeta) and C_2 = zeta."""
     zeta = accuracy(problem, *_budget(request))
     steps = max(1, round(request.settle(len(problem.x)).steps / (2 * batch)))
-    chosen = {"epochs": None, "steps": steps, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta), "change_clip": zeta}
-    method = _trained(request.changed(algorithm=DP_SRM, **chosen), dataset, problem)
+    values = {"epochs": None, "steps": steps, "batch": batch, "eta": zeta, "gamma": min(1.0, zeta), "change_clip": zeta}
+    method = _trained(request.changed(algorithm=DP_SRM, **values), dataset, problem)
     return replace(method, sigma=None)
 
 

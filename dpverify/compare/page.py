@@ -73,7 +73,7 @@ QUESTIONS = (
 """Pairs of methods, with the question that their difference answers."""
 
 
-def seen(results: Sequence[CompareResult]) -> list[str]:
+def finding_sentences(results: Sequence[CompareResult]) -> list[str]:
     """Return the findings as sentences."""
     level = corrected_level(family(results))
     all_differences = [differences(result, level) for result in results]
@@ -81,7 +81,7 @@ def seen(results: Sequence[CompareResult]) -> list[str]:
     return [_intervals(results), _outcome_counts(all_differences), _overview(results), *answers]
 
 
-def named(result: CompareResult) -> str:
+def comparison_name(result: CompareResult) -> str:
     """Return the name of a comparison as markdown."""
     return f"{md.code(result.data.name)} at $`\\epsilon = {show_float(result.epsilon)}`$"
 
@@ -99,7 +99,7 @@ def _intervals(results: Sequence[CompareResult]) -> str:
 def _overview(results: Sequence[CompareResult]) -> str:
     """Return a table with one row per comparison and method: means with 95% intervals."""
     rows = [
-        [named(result), md.code(method.name), *(method.means[measure].shown() for measure in MEASURES)]
+        [comparison_name(result), md.code(method.name), *(method.means[measure].shown() for measure in MEASURES)]
         for result in results
         for method in result.methods
     ]
@@ -129,7 +129,7 @@ def _answers(result: CompareResult, all_differences: Differences) -> str:
         )
         for first, second, _ in QUESTIONS
     ]
-    return f"On {named(result)}:\n\n{md.bullets(lines)}"
+    return f"On {comparison_name(result)}:\n\n{md.bullets(lines)}"
 
 
 def _difference_sentence(measure: str, difference: MeanInterval) -> str:
@@ -145,7 +145,7 @@ def _without_sign(difference: MeanInterval) -> MeanInterval:
     return MeanInterval(mean=-difference.mean, low=-difference.high, high=-difference.low)
 
 
-WHAT = (
+INTRODUCTION = (
     "Non-private NSGD (`nsgd`), the two algorithms of tran2022 (`dp-nsgd` is its Algorithm 1, `sr-nsgd` its Algorithm"
     " 2), plain private gradient descent with full batches (`dp-gd`) and with sampled ones (`dp-sgd`), and Algorithm "
     "1 of wang2019 (`dp-srm`), on logistic regression with a nonconvex regularizer. Every private method has the "
@@ -167,9 +167,9 @@ def page(comparisons: Comparisons) -> str:
         [
             GENERATED,
             "# Optimizers compared on data, at equal privacy",
-            WHAT,
+            INTRODUCTION,
             "## What is seen",
-            *seen(results),
+            *finding_sentences(results),
             "What these numbers do not show:",
             _notes(results),
             *(block for comparison, name in pictured for block in _section(comparison, name, level)),

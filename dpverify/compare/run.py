@@ -177,7 +177,7 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
         iterates = method.run(problem, seed)
         w = iterates.last
         loss, norm = measured(problem, w)
-        mean = math.fsum(gradient_norm(problem, iterate) for iterate in iterates.some) / len(iterates.some)
+        mean = math.fsum(gradient_norm(problem, iterate) for iterate in iterates.selected) / len(iterates.selected)
         wrong = float(np.mean(predicted(problem, w, parts.x_test) != parts.y_test))
     if not (math.isfinite(loss) and math.isfinite(norm) and math.isfinite(mean)):
         value = f"a loss of {loss} by {method.name}"
@@ -185,7 +185,7 @@ def _measure(method: Method, parts: Split, seed: int) -> SeedOutcome:
     return SeedOutcome(seed=seed, gradient_norm=norm, mean_gradient_norm=mean, loss=loss, test_error=wrong)
 
 
-def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) -> MethodResult:
+def _result(method: Method, outcomes: list[SeedOutcome], baseline: list[SeedOutcome]) -> MethodResult:
     return MethodResult(
         name=method.name,
         steps=method.numbers.steps,
@@ -196,9 +196,9 @@ def _result(method: Method, mine: list[SeedOutcome], base: list[SeedOutcome]) ->
         epsilon=method.guarantee.epsilon,
         delta=method.guarantee.delta,
         privacy=method.guarantee.words,
-        outcomes=mine,
-        means=intervals(mine),
-        minus_dp_nsgd={} if method.name == BASELINE else differences(mine, base),
+        outcomes=outcomes,
+        means=intervals(outcomes),
+        minus_dp_nsgd={} if method.name == BASELINE else differences(outcomes, baseline),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar, get_args
 
 import msgspec
 
-from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
+from dpverify.cache_files import Snapshot, digest_of, read_cached, snapshot, write_cached
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import Definition, DefinitionsFile
 from dpverify.ledger.errors import Place, Problems, SpecError, shown, suggest
@@ -195,7 +195,7 @@ def key_of(folder: str, contents: Sequence[bytes | None]) -> str:
 
 def recall_records(folder: str, key: str) -> PaperRecords | None:
     """Return the cached records; None if there are none or they cannot be decoded."""
-    payload = recall(_kind(folder), key)
+    payload = read_cached(_kind(folder), key)
     return None if payload is None else _decoded(payload)
 
 
@@ -203,7 +203,7 @@ def keep_records(folder: str, key: str, records: PaperRecords) -> None:
     """Cache records of files without errors, if decoding their JSON returns equal records."""
     payload = msgspec.json.encode(records)
     if _decoded(payload) == records and _rules().is_older_than_process:
-        keep(_kind(folder), key, payload)
+        write_cached(_kind(folder), key, payload)
 
 
 def _decoded(payload: bytes) -> PaperRecords | None:

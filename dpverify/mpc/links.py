@@ -174,9 +174,9 @@ def numbers_of(announced: str) -> int:
     return min(int(match[1]), MOST_NUMBERS) if match else 0
 
 
-BEAT = 0.25  # time between two signs of life, as a fraction of the timeout
-LINGER = 5.0  # longest time in seconds that a party which gives up waits for the others to read the reason
-MOST_STRANGERS = 32  # connections without a greeting; a new connection replaces the oldest
+BEAT_FRACTION = 0.25  # time between two signs of life, as a fraction of the timeout
+LINGER_SECONDS = 5.0  # longest time in seconds that a party which gives up waits for the others to read the reason
+MAX_STRANGERS = 32  # connections without a greeting; a new connection replaces the oldest
 
 
 class Peers:
@@ -203,7 +203,7 @@ class Peers:
         """Add a connection; of the connections without a greeting, only the latest are kept."""
         self.made.append(link)
         strangers = [candidate for candidate in self.made if candidate.peer_pid is None]
-        if len(strangers) > MOST_STRANGERS:
+        if len(strangers) > MAX_STRANGERS:
             self.forget(strangers[0])
             strangers[0].transport.abort()
 
@@ -304,7 +304,7 @@ class Peers:
             for link in self.links:
                 if not link.transport.is_closing():
                     link.send(ALIVE, b"")
-            await asyncio.wait({task, self.failed}, timeout=BEAT * self.timeout, return_when="FIRST_COMPLETED")
+            await asyncio.wait({task, self.failed}, timeout=BEAT_FRACTION * self.timeout, return_when="FIRST_COMPLETED")
             silent = [p for p in self.links if self._silent(max(p.heard, began)) and not p.done]
             if silent and not task.done():
                 self.fail(f"party {silent[0].peer_pid} was silent for {self.timeout:g} s")
@@ -336,7 +336,7 @@ class Peers:
         Closing a connection with unread bytes would lose the reason that this party has sent. Peers that have left, or
         that have been silent for longer than the timeout, are not waited for.
         """
-        until = time.monotonic() + min(self.timeout, LINGER)
+        until = time.monotonic() + min(self.timeout, LINGER_SECONDS)
         while self.failed.done() and time.monotonic() < until:
             await asyncio.sleep(0.02)
             if all(link.knows or link.transport.is_closing() or self._silent(link.heard) for link in self.links):

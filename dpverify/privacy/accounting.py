@@ -31,7 +31,7 @@ from dpverify.privacy.batches import (
     removed_upper,
     upper_epsilon,
 )
-from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu, violated_epsilon
 from dpverify.privacy.participation import Bounds
 
 Sampling: TypeAlias = Literal["poisson", "batches", "tree"]
@@ -218,4 +218,4 @@ def _composed(steps: Sequence[BatchSteps], delta: float, sampling: str = "poisso
     if any(kind.rate < 1.0 for kind in steps):
         return poisson_epsilon(steps, delta) if sampling == "poisson" else batch_epsilon(steps, delta)
     mu = math.sqrt(math.fsum(kind.count / kind.noise**2 for kind in steps))
-    return Bounds(missed_epsilon(mu * (1.0 - 1e-14), delta), safe_epsilon(mu * (1.0 + 1e-14), delta), exact=False)
+    return Bounds(violated_epsilon(mu * (1.0 - 1e-14), delta), safe_epsilon(mu * (1.0 + 1e-14), delta), exact=False)

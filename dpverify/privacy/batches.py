@@ -50,7 +50,7 @@ from dpverify.privacy.participation import Bounds
 LEAST_DELTA: Final = 1e-200  # smaller tail probabilities of single steps would underflow
 LEAST_EPSILON: Final = 1e-6  # smallest epsilon for which noise is calibrated
 MOST_EPSILON: Final = 300.0
-WIDE: Final = 0.99  # the gap is explained if the lower bound is below this fraction of the upper bound
+WIDE_FRACTION: Final = 0.99  # the gap is explained if the lower bound is below this fraction of the upper bound
 GAP: Final = (
     "one data set reaches the lower bound; none is known to reach the upper one, "
     "which takes the worse order of the neighbours at each loss"
@@ -241,5 +241,5 @@ def _poisson_bound(steps: Sequence[BatchSteps], delta: float) -> UpperBound:
 def _bounds(steps: Sequence[BatchSteps], delta: float, upper: UpperBound, gap: str = "") -> Bounds:
     """Combine a lower bound with an upper bound; ``gap`` explains the difference if it is large."""
     lower = min(lower_epsilon(steps, delta), upper.epsilon) if upper.epsilon > 0.0 else 0.0
-    method = upper.method + gap if lower < WIDE * upper.epsilon else upper.method
+    method = upper.method + gap if lower < WIDE_FRACTION * upper.epsilon else upper.method
     return Bounds(lower, upper.epsilon, exact=False, method=method)

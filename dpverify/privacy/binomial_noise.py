@@ -49,10 +49,10 @@ MOST_SHIFT: Final = 1 << 14  # about two standard deviations
 CUT: Final = math.floor(9.0 * math.sqrt(WHOLE_BITS / 4))
 REACH: Final = CUT + MOST_SHIFT // STEP + 4  # distance from K/2 up to which intervals are summed one by one
 ORDERS: Final = range(2, 65)
-PART: Final = 64  # shifts that are evaluated together and cached
+SPAN: Final = 64  # shifts that are evaluated together and cached
 
 
-def _whole() -> Vector:
+def _binomial_law() -> Vector:
     """Return the probabilities of B = 0, ..., K."""
     return np.array([math.ldexp(math.comb(WHOLE_BITS, c), -WHOLE_BITS) for c in range(WHOLE_BITS + 1)])
 
@@ -60,7 +60,7 @@ def _whole() -> Vector:
 @lru_cache(maxsize=1)
 def log_law() -> Vector:
     """Return the log probabilities of the values from -2^k (K/2 + 1) + 1 on, shape (2^k (K + 2) - 1,)."""
-    p = np.concatenate(([0.0], _whole(), [0.0]))
+    p = np.concatenate(([0.0], _binomial_law(), [0.0]))
     part = np.arange(STEP) / STEP
     values = ((1.0 - part) * p[:-1, None] + part * p[1:, None]).ravel()[1:] / STEP
     log_chances: Vector = np.log(values)
@@ -73,13 +73,13 @@ def delta_of_shift(shift: int, epsilon: float) -> float:
     check.whole(1, MOST_SHIFT, shift=shift)
     law = log_law()
     # at values that both distributions take
-    moved = law[:-shift]
-    stays = law[shift:]
-    excesses = np.maximum(np.exp(stays) - np.exp(epsilon + moved), 0.0)
+    shifted = law[:-shift]
+    unshifted = law[shift:]
+    excesses = np.maximum(np.exp(unshifted) - np.exp(epsilon + shifted), 0.0)
     return float(excesses.sum() + np.exp(law[:shift]).sum())
 
 
-class Accounted(NamedTuple):
+class AccountedLaw(NamedTuple):
     """Probabilities of B' - K/2 in the range needed, the ratio of its tails, and the probability tau of one tail."""
 
     chances: Vector
@@ -88,25 +88,25 @@ class Accounted(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def accounted() -> Accounted:
+def accounted_law() -> AccountedLaw:
     """Return the accounted distribution."""
-    p = _whole()
+    p = _binomial_law()
     middle = WHOLE_BITS // 2
     middle_part = p[middle - CUT : middle + CUT + 1]
     tail = float(p[middle + CUT + 1 :].sum())
     ratio = float(middle_part[-1] / middle_part[-2])
     beyond = tail * (1.0 - ratio) * ratio ** np.arange(2 * (REACH - CUT) + 2)
-    return Accounted(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
+    return AccountedLaw(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
 
 
-def spent(numbers: float, epsilon: float) -> float:
+def delta_spent(numbers: float, epsilon: float) -> float:
     """Return the part of delta that ``numbers`` released numbers spend in addition to the Renyi bounds."""
-    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * 2.0 * accounted().tail
+    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * 2.0 * accounted_law().tail
 
 
 def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
     """Return bounds on M_z of the docstring of this module for each shift; shape of ``shifts``."""
-    chances, ratio, _ = accounted()
+    chances, ratio, _ = accounted_law()
     q = shifts // STEP
     part = (shifts % STEP) / STEP
     cells = np.arange(-CUT - 2, REACH)  # c: intervals start at B' - K/2 = c, and at a fraction of the way to c + 1
@@ -117,16 +117,16 @@ def moment_bound(order: int, shifts: NDArray[np.int64]) -> Vector:
 
     rho = part[:, None]
     c = cells[None, :]
-    behind = c - q[:, None]
-    stays = chance(c)
-    stays_on = (1.0 - rho) * chance(c) + rho * chance(c + 1)
-    moved = (1.0 - rho) * chance(behind) + rho * chance(behind - 1)
-    moved_on = chance(behind)
-    terms = _power(order, moved, stays)
-    on = _power(order, moved_on, stays_on)
+    shifted_cells = c - q[:, None]
+    unshifted = chance(c)
+    unshifted_inner = (1.0 - rho) * chance(c) + rho * chance(c + 1)
+    shifted = (1.0 - rho) * chance(shifted_cells) + rho * chance(shifted_cells - 1)
+    shifted_inner = chance(shifted_cells)
+    terms = _power(order, shifted, unshifted)
+    inner = _power(order, shifted_inner, unshifted_inner)
     with np.errstate(over="ignore", invalid="ignore"):  # overflow or NaN: the bound of this order is infinite
-        stretches = (rho * (terms + on) + (1.0 - rho) * (on + np.roll(terms, -1, axis=1)))[:, :-1] / 2.0
-        total = stretches.sum(axis=1) + (stretches[:, 0] + stretches[:, -1]) * ratio / (1.0 - ratio)
+        sums = (rho * (terms + inner) + (1.0 - rho) * (inner + np.roll(terms, -1, axis=1)))[:, :-1] / 2.0
+        total = sums.sum(axis=1) + (sums[:, 0] + sums[:, -1]) * ratio / (1.0 - ratio)
     bound: Vector = np.where(np.isnan(total), np.inf, total)
     return bound
 
@@ -139,7 +139,7 @@ def _power(order: int, a: Vector, b: Vector) -> Vector:
 
 
 @lru_cache(maxsize=1 << 13)
-def _largest(order: int, first: int, end: int) -> float:
+def _max_rate(order: int, first: int, end: int) -> float:
     """Return a bound on the largest log M_z(s)/s^2 over first <= s < end."""
     shifts = np.arange(first, end)
     return float((np.log(np.maximum(moment_bound(order, shifts), 1.0)) / shifts**2.0).max())
@@ -155,7 +155,7 @@ def renyi_bounds(shift: float) -> tuple[float, ...]:
     if largest_shift > MOST_SHIFT:
         return (math.inf,) * len(ORDERS)
     best = [
-        max(_largest(z, i, min(i + PART, largest_shift + 1)) for i in range(1, largest_shift + 1, PART)) for z in KNOTS
+        max(_max_rate(z, i, min(i + SPAN, largest_shift + 1)) for i in range(1, largest_shift + 1, SPAN)) for z in KNOTS
     ]
     return tuple((shift**2 * interpolated(np.array(best)) / (np.array(ORDERS) - 1.0)).tolist())
 

@@ -27,16 +27,16 @@ ROOT_HALF = math.sqrt(0.5)
 ROOT_HALF_PI = math.sqrt(0.5 * math.pi)
 LOG_ROOT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
-NARROW = 0.01  # for h >= NARROW (1 + u), the difference of two values loses less than two digits
-FORWARD = 3.0  # for larger u the upward recursion of J_k is unstable, and a continued fraction is used
-FRACTION = 40  # steps of the continued fraction; they give all digits from u = 3 on
+NARROW_LIMIT = 0.01  # for h >= NARROW_LIMIT (1 + u), the difference of two values loses less than two digits
+RECURSION_LIMIT = 3.0  # for larger u the upward recursion of J_k is unstable, and a continued fraction is used
+FRACTION_STEPS = 40  # steps of the continued fraction; they give all digits from u = 3 on
 
-STEPS = 200  # most steps of Newton's method; it takes 4 to 7 unless delta is within 1e-3 of 1
-SETTLED = 4e-16  # relative step size at which the iteration stops
-LARGE = 1e8  # for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu) changes epsilon by less than 1, compared with mu^2/2
-FAR = 1e8  # for larger x, M(x) is 1/x to the last digit
-SMALL = 1e-100  # for smaller mu, delta/mu depends only on epsilon/mu, to a hundred digits
-LINEAR = 1e-20  # a mu for which this holds to twenty digits, and nothing underflows
+MAX_STEPS = 200  # most steps of Newton's method; it takes 4 to 7 unless delta is within 1e-3 of 1
+TOLERANCE = 4e-16  # relative step size at which the iteration stops
+LARGE_MU = 1e8  # for larger mu, exp(epsilon) Phi(-mu/2 - epsilon/mu) changes epsilon by less than 1, against mu^2/2
+LARGE_X = 1e8  # for larger x, M(x) is 1/x to the last digit
+SMALL_MU = 1e-100  # for smaller mu, delta/mu depends only on epsilon/mu, to a hundred digits
+LINEAR_MU = 1e-20  # a mu for which this holds to twenty digits, and nothing underflows
 
 Reals = TypeVar("Reals", float, NDArray[np.float64])
 
@@ -99,19 +99,19 @@ def epsilon_of(mu: float, delta: float) -> float:
     if mu == math.inf or delta == 0:
         return math.inf
     target = math.log(delta)
-    if mu >= LARGE:
+    if mu >= LARGE_MU:
         return mu * (0.5 * mu - float(ndtri_exp(target)))
-    if mu < SMALL:
-        return mu * (epsilon_of(LINEAR, delta / mu * LINEAR) / LINEAR)
+    if mu < SMALL_MU:
+        return mu * (epsilon_of(LINEAR_MU, delta / mu * LINEAR_MU) / LINEAR_MU)
     epsilon = mu * (0.5 * mu + math.sqrt(-2.0 * target))
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         left = epsilon / mu - 0.5 * mu
         log_delta = _log_delta(mu, epsilon, left)
         # d delta / d epsilon = -exp(epsilon) Phi(-mu/2 - epsilon/mu) = -phi(x) M(x + mu)
         slope = math.exp(-0.5 * left * left - LOG_ROOT_TWO_PI - log_delta) * mills(epsilon / mu + 0.5 * mu)
         step = (log_delta - target) / slope
         epsilon = max(epsilon + step, 0.0)
-        if step > -SETTLED * epsilon:
+        if step > -TOLERANCE * epsilon:
             break
     return epsilon
 
@@ -138,17 +138,17 @@ def mu_of(epsilon: float, delta: float) -> float:
     if delta == 0:
         return 0.0
     target = math.log(delta)
-    if epsilon >= LARGE * LARGE:
+    if epsilon >= LARGE_MU * LARGE_MU:
         x = -float(ndtri_exp(target))
         return math.hypot(x, math.sqrt(2.0) * math.sqrt(epsilon)) - x
     root = math.sqrt(-2.0 * target)
     mu = max(2.0 * epsilon / (math.sqrt(2.0 * (epsilon - target)) + root), 2.0 / ROOT_HALF * float(erfinv(delta)))
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         left = epsilon / mu - 0.5 * mu
         log_delta = _log_delta(mu, epsilon, left)
         step = (target - log_delta) * math.exp(log_delta + 0.5 * left * left + LOG_ROOT_TWO_PI)  # d delta/d mu = phi(x)
         mu += step
-        if step < SETTLED * mu:
+        if step < TOLERANCE * mu:
             break
     return mu
 
@@ -169,10 +169,10 @@ def _log_delta(mu: float, epsilon: float, left: float) -> float:
     h = 0.5 * mu
     if u == math.inf:
         return -math.inf
-    if left >= FAR:
+    if left >= LARGE_X:
         return math.log(mu) - math.log(left) - math.log(left + mu) - 0.5 * left * left - LOG_ROOT_TWO_PI
-    if mu < SMALL:
-        return _log_delta(LINEAR, u * LINEAR, u) + math.log(mu) - math.log(LINEAR)
+    if mu < SMALL_MU:
+        return _log_delta(LINEAR_MU, u * LINEAR_MU, u) + math.log(mu) - math.log(LINEAR_MU)
     if left >= -1.0:
         return math.log(mills_gap(u, h, left)) - 0.5 * left * left - LOG_ROOT_TWO_PI
     # 1 - delta = Phi(x) + phi(x) M(x + mu), two positive terms
@@ -210,14 +210,14 @@ def mills(x: float) -> float:
 
 def mills_gap(u: float, h: float, left: float | None = None) -> float:
     """Return the difference M(u - h) - M(u + h) of two Mills ratios, to nearly all digits."""
-    if h < NARROW * (1.0 + u):
+    if h < NARROW_LIMIT * (1.0 + u):
         return _narrow_gap(u, h)
     return mills(u - h if left is None else left) - mills(u + h)
 
 
 def _narrow_gap(u: float, h: float) -> float:
     """Return the sum of the first four terms of the series in h; the next term is below 1e-16 of it."""
-    if u < FORWARD:
+    if u < RECURSION_LIMIT:
         i0 = mills(u)
         i1 = 1.0 - u * i0
         i2 = i0 - u * i1
@@ -227,9 +227,9 @@ def _narrow_gap(u: float, h: float) -> float:
         i7 = 6.0 * i5 - u * (5.0 * i4 - u * i5)
     else:
         # I_k/I_(k-1) = k/(u + I_(k+1)/I_k); starts from its fixed point
-        ratio = 0.5 * (math.sqrt(u * u + 4.0 * FRACTION) - u)
-        ratios = [0.0] * (FRACTION + 1)
-        for k in range(FRACTION, 0, -1):
+        ratio = 0.5 * (math.sqrt(u * u + 4.0 * FRACTION_STEPS) - u)
+        ratios = [0.0] * (FRACTION_STEPS + 1)
+        for k in range(FRACTION_STEPS, 0, -1):
             ratio = k / (u + ratio)
             ratios[k] = ratio
         i1 = ratios[1] * mills(u)

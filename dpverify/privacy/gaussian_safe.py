@@ -64,7 +64,7 @@ def _ball(value: Real) -> arb:
     return arb(value)
 
 
-TRIES = 64  # doublings of the step by which a rounded value is moved to the safe side
+MAX_DOUBLINGS = 64  # doublings of the step by which a rounded value is moved to the safe side
 
 
 def safe_epsilon(mu: float, delta: float) -> float:
@@ -72,7 +72,7 @@ def safe_epsilon(mu: float, delta: float) -> float:
     epsilon = epsilon_of(mu, delta)
     if mu == 0 or epsilon == math.inf:
         return epsilon
-    return _moved(epsilon, 1.0, lambda value: certify(mu, value, delta), f"epsilon at mu={mu}, delta={delta}")
+    return _certified(epsilon, 1.0, lambda value: certify(mu, value, delta), f"epsilon at mu={mu}, delta={delta}")
 
 
 def safe_mu(epsilon: float, delta: float) -> float:
@@ -80,10 +80,10 @@ def safe_mu(epsilon: float, delta: float) -> float:
     mu = mu_of(epsilon, delta)
     if mu in {0.0, math.inf}:
         return mu
-    return _moved(mu, -1.0, lambda value: certify(value, epsilon, delta), f"mu at epsilon={epsilon}, delta={delta}")
+    return _certified(mu, -1.0, lambda value: certify(value, epsilon, delta), f"mu at epsilon={epsilon}, delta={delta}")
 
 
-def missed_epsilon(mu: float, delta: float) -> float:
+def violated_epsilon(mu: float, delta: float) -> float:
     """Return the largest epsilon, rounded down, for which the mechanism certainly is not (epsilon, delta)-DP.
 
     The result 0 carries no information.
@@ -92,10 +92,10 @@ def missed_epsilon(mu: float, delta: float) -> float:
     if epsilon in {0.0, math.inf}:
         return epsilon
     what = f"that epsilon is missed at mu={mu}, delta={delta}"
-    return _moved(epsilon, -1.0, lambda value: value == 0.0 or not certify(mu, value, delta), what)
+    return _certified(epsilon, -1.0, lambda value: value == 0.0 or not certify(mu, value, delta), what)
 
 
-def missed_mu(epsilon: float, delta: float) -> float:
+def violated_mu(epsilon: float, delta: float) -> float:
     """Return the smallest mu, rounded up, with which the mechanism certainly is not (epsilon, delta)-DP.
 
     The result is infinite for delta = 1.
@@ -104,28 +104,28 @@ def missed_mu(epsilon: float, delta: float) -> float:
     if mu == math.inf:
         return mu
     what = f"that mu misses epsilon={epsilon}, delta={delta}"
-    return _moved(mu, 1.0, lambda value: not certify(value, epsilon, delta), what)
+    return _certified(mu, 1.0, lambda value: not certify(value, epsilon, delta), what)
 
 
-def _moved(value: float, sign: float, is_safe: Callable[[float], bool], what: str) -> float:
+def _certified(value: float, sign: float, is_safe: Callable[[float], bool], what: str) -> float:
     """Move a value by one unit in the last place, then two, four, .. units, until it is certified."""
     unit = max(math.ulp(value), 1e-300)
-    for doubling in range(TRIES):
+    for doubling in range(MAX_DOUBLINGS):
         if is_safe(value):
             return value
         value = max(value + sign * unit * 2.0**doubling, 0.0)
     raise ArithmeticError(f"could not certify {what}.")
 
 
-SENSITIVE: Final = 0.3  # value of epsilon over mu from which floats give thirteen digits
+MAX_SENSITIVE_RATIO: Final = 0.3  # value of epsilon over mu from which floats give thirteen digits
 
-FEW: Final = 256  # count up to which Python sums faster than numpy
+MIN_NUMPY_VALUES: Final = 256  # count up to which Python sums faster than numpy
 
-BITS: Final = 128
+BALL_BITS: Final = 128
 """Precision of the balls; increased for small mu, where the leading digits of the two terms of delta cancel."""
 
-SETTLED: Final = 2.0**-56
-STEPS: Final = 60
+TOLERANCE: Final = 2.0**-56
+MAX_STEPS: Final = 60
 
 
 def composed_epsilon(mus: Iterable[float], delta: float) -> float:
@@ -151,26 +151,26 @@ def composed_epsilon(mus: Iterable[float], delta: float) -> float:
     values = np.asarray(mus if isinstance(mus, np.ndarray) else list(mus), dtype=np.float64)
     mu = compose_mu(values.tolist())
     epsilon = epsilon_of(mu, delta)
-    if epsilon >= SENSITIVE * mu or epsilon == math.inf or delta == 1:
+    if epsilon >= MAX_SENSITIVE_RATIO * mu or epsilon == math.inf or delta == 1:
         return epsilon
     if epsilon == 0.0 and delta > math.erf(0.5 * ROOT_HALF * mu) * (1.0 + 1e-12):
         return 0.0
     return _refined(values, mu, delta, epsilon)
 
 
-def _refined(mus: Vector, rough: float, delta: float, epsilon: float) -> float:
+def _refined(mus: Vector, approximate_mu: float, delta: float, epsilon: float) -> float:
     """Refine epsilon by Newton's method on delta, which is convex in epsilon, with a precise sum of squares."""
-    with ctx.workprec(BITS + 2 * max(0, -math.frexp(rough)[1])):
+    with ctx.workprec(BALL_BITS + 2 * max(0, -math.frexp(approximate_mu)[1])):
         mu = _root_of_squares(mus)
         estimate = arb(epsilon)
         root = arb(2).sqrt()
-        for _ in range(STEPS):
+        for _ in range(MAX_STEPS):
             u = estimate / mu / root
             h = mu / 2 / root
             right = estimate.exp() * (u + h).erfc()  # minus twice the slope
             step = (((u - h).erfc() - right - 2 * arb(delta)) / right).mid()
             estimate = (estimate + step).mid()
-            if not abs(step) * abs(step) > SETTLED * abs(estimate) * mu:  # the remaining error is at most step^2/mu
+            if not abs(step) * abs(step) > TOLERANCE * abs(estimate) * mu:  # the remaining error is at most step^2/mu
                 break
         return max(float(estimate), 0.0)
 
@@ -184,7 +184,7 @@ def _root_of_squares(mus: Vector) -> arb:
     correction = float(
         (((high * high - squares) + 2.0 * high * low) + low * low).sum()
     )  # exact terms: Dekker's product
-    while squares.size > FEW:
+    while squares.size > MIN_NUMPY_VALUES:
         if squares.size % 2:
             squares = np.append(squares, 0.0)
         a = squares[::2]

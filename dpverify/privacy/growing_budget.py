@@ -34,7 +34,7 @@ from dpverify.privacy.conversions import improved_epsilon, zcdp_epsilon
 from dpverify.privacy.participation import Bounds
 
 ORDERS: Final = [1.0 + 1.2**k for k in range(-10, 60)]
-SAFE: Final = 1e-9  # relative margin of each number for rounding errors
+MARGIN: Final = 1e-9  # relative margin of each number for rounding errors
 MOST_REPEATS: Final = 2000
 
 
@@ -97,8 +97,8 @@ def shared_epsilon(budget: GrowingBudget, delta: float) -> Bounds:
         If delta is out of its range.
     """
     upper = budget_epsilon(budget.rho, delta)
-    ways = _ways(budget) if budget.candidates > 1 else ()
-    lower = max((_attained(budget, delta, *spent) for spent in ways), default=0.0)
+    measured_budgets = _measured_budgets(budget) if budget.candidates > 1 else ()
+    lower = max((_attained_epsilon(budget, delta, *amounts) for amounts in measured_budgets), default=0.0)
     return Bounds(min(lower, upper), upper, exact=False)
 
 
@@ -118,10 +118,10 @@ def largest_budget(epsilon: float, delta: float) -> float:
     low = classic_budget(epsilon, delta)
     from scipy.optimize import brentq  # imported here because it takes half a second
 
-    return float(brentq(lambda rho: budget_epsilon(rho, delta) - epsilon, low, 64.0 * low, xtol=1e-12)) * (1.0 - SAFE)
+    return float(brentq(lambda rho: budget_epsilon(rho, delta) - epsilon, low, 64.0 * low, xtol=1e-12)) * (1.0 - MARGIN)
 
 
-def two_lengths(choice: float) -> tuple[float, float]:
+def choice_parameters(choice: float) -> tuple[float, float]:
     """Return e of a choice, and the probability of the length that the one example opposes."""
     e = math.sqrt(2.0 * choice)
     return e, tail(0.5 * e)
@@ -132,35 +132,37 @@ def tail(x: float) -> float:
     return math.exp(-x) * (0.5 + 0.25 * x)
 
 
-def _ways(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
+def _measured_budgets(budget: GrowingBudget) -> Iterator[tuple[float, int, int]]:
     """Yield, for each r, the budget of all measurements, the number of later choices, and the number of all choices."""
     direction = measured = spent = budget.direction
     for repeats in range(MOST_REPEATS):
-        later = 0
+        later_choices = 0
         total = measured
-        paid = spent
-        while paid + budget.choice <= budget.rho and later < budget.steps:
-            later = later + 1
-            paid = paid + budget.choice
-            if paid + direction + budget.choice > budget.rho or later == budget.steps:
+        total_spent = spent
+        while total_spent + budget.choice <= budget.rho and later_choices < budget.steps:
+            later_choices = later_choices + 1
+            total_spent = total_spent + budget.choice
+            if total_spent + direction + budget.choice > budget.rho or later_choices == budget.steps:
                 break
             total = total + direction
-            paid = paid + direction
-        if later == 0:
+            total_spent = total_spent + direction
+        if later_choices == 0:
             return
-        yield total, later, repeats + later
+        yield total, later_choices, repeats + later_choices
         step_budget = budget.growth * direction
         spent += budget.choice + step_budget
         measured = measured + step_budget
         direction = direction + step_budget
 
 
-def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, choices: int) -> float:
+def _attained_epsilon(budget: GrowingBudget, delta: float, measured: float, later: int, choices: int) -> float:
     """Return the largest epsilon at which the true delta certainly exceeds ``delta``; 0 if there is none."""
-    e, less = two_lengths(budget.choice)
-    lost = choices * budget.candidates * tail(max(0.5 * (budget.examples - 2) * e, 0.0))
-    mu, loss, odds = math.sqrt(2.0 * measured), math.log((1.0 - less) / less), math.log(less) - math.log1p(-less)
-    top = later * math.log1p(-less)
+    e, opposed = choice_parameters(budget.choice)
+    failure_chance = choices * budget.candidates * tail(max(0.5 * (budget.examples - 2) * e, 0.0))
+    mu = math.sqrt(2.0 * measured)
+    loss = math.log((1.0 - opposed) / opposed)
+    odds = math.log(opposed) - math.log1p(-opposed)
+    top = later * math.log1p(-opposed)
     chances = [
         math.exp(top + k * odds + math.lgamma(later + 1) - math.lgamma(k + 1) - math.lgamma(later - k + 1))
         for k in range(later + 1)
@@ -170,9 +172,9 @@ def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, 
         attained = 0.0
         for k, chance in enumerate(chances):
             x = epsilon - loss * (later - 2 * k)
-            over = ndtr(mu / 2.0 - x / mu)
-            attained += chance * (over * (1.0 - SAFE) - math.exp(min(x, 700.0)) * ndtr(-mu / 2.0 - x / mu))
-        return float(attained) * (1.0 - SAFE) - lost - delta
+            tail_chance = ndtr(mu / 2.0 - x / mu)
+            attained += chance * (tail_chance * (1.0 - MARGIN) - math.exp(min(x, 700.0)) * ndtr(-mu / 2.0 - x / mu))
+        return float(attained) * (1.0 - MARGIN) - failure_chance - delta
 
     high = later * loss + mu * mu / 2.0 + mu * math.sqrt(-2.0 * math.log(delta)) + 1e-9
     if excess(0.0) <= 0.0 or excess(high) >= 0.0:
@@ -180,4 +182,4 @@ def _attained(budget: GrowingBudget, delta: float, measured: float, later: int, 
     from scipy.optimize import brentq  # imported here because it takes half a second
 
     root = float(brentq(excess, 0.0, high, xtol=1e-12 * high))
-    return root * (1.0 - SAFE) if excess(root * (1.0 - SAFE)) > 0.0 else 0.0
+    return root * (1.0 - MARGIN) if excess(root * (1.0 - MARGIN)) > 0.0 else 0.0

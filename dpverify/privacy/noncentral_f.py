@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 from scipy import special
 
-SERIES = 1e6  # largest product of numerator degrees of freedom and F for which bounds use the distribution function
+MAX_TOTAL = 1e6  # largest product of numerator degrees of freedom and F for which bounds use the distribution function
 
-REACH = 1e7  # largest noncentrality for which the distribution function is evaluated
+MAX_NONCENTRALITY = 1e7  # largest noncentrality for which the distribution function is evaluated
 
-STEEPEST = 40.0  # standard normal quantile that represents the probabilities 0 and 1
+QUANTILE_LIMIT = 40.0  # standard normal quantile that represents the probabilities 0 and 1
 
-PATIENCE = 3  # consecutive steps of false position to one side before the bracket is halved
+MAX_SAME_SIDE = 3  # consecutive steps of false position to one side before the bracket is halved
 
 
 def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
@@ -28,11 +28,11 @@ def cdf(first: int, second: int, noncentrality: float, value: float) -> float:
 def lower_noncentrality(statistic: float, first: int, second: int, alpha: float) -> float:
     """Return a lower confidence bound on the noncentrality of an F statistic.
 
-    If the statistic is beyond ``SERIES``, the numerator and the denominator are bounded separately at level alpha/2
+    If the statistic is beyond ``MAX_TOTAL``, the numerator and the denominator are bounded separately at level alpha/2
     each; the result is never larger than the exact bound.
     """
     total = first * statistic
-    if total > SERIES:
+    if total > MAX_TOTAL:
         least = 2.0 * float(special.gammaincinv(second / 2.0, alpha / 2.0)) / second
         root = math.sqrt(total * least) - math.sqrt(2.0 * float(special.gammainccinv(first / 2.0, alpha / 2.0)))
         return max(0.0, root) ** 2
@@ -46,68 +46,68 @@ def noncentrality_of(statistic: float, first: int, second: int, chance: float) -
     """
     if cdf(first, second, 0.0, statistic) <= chance:
         return 0.0
-    goal = _normal(chance)
+    target = _normal(chance)
 
     def excess(root: float) -> float:
-        return _normal(cdf(first, second, root * root, statistic)) - goal
+        return _normal(cdf(first, second, root * root, statistic)) - target
 
-    middle = math.sqrt(max(0.0, first * statistic - first)) - goal
-    return falling_root(excess, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2
+    middle = math.sqrt(max(0.0, first * statistic - first)) - target
+    return root_of_decreasing(excess, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2
 
 
 def quantile(first: int, second: int, noncentrality: float, chance: float) -> float:
     """Return the value that F stays below with probability ``chance``, with a relative error of about 1e-9."""
-    goal = _normal(chance)
+    target = _normal(chance)
 
     def lack(root: float) -> float:
-        return goal - _normal(cdf(first, second, noncentrality, root * root / first))
+        return target - _normal(cdf(first, second, noncentrality, root * root / first))
 
-    middle = math.sqrt(noncentrality + first) + goal
-    return falling_root(lack, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2 / first
+    middle = math.sqrt(noncentrality + first) + target
+    return root_of_decreasing(lack, middle, 0.5 + 1e-3 * abs(middle), least=0.0) ** 2 / first
 
 
-def falling_root(of: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
+def root_of_decreasing(function: Callable[[float], float], guess: float, step: float, *, least: float) -> float:
     """Return the lower end of a bracket, of relative width 5e-10, of the zero of a decreasing function.
 
     scipy.optimize is not used because it takes longer to load.
     """
     a = b = max(guess, least)
-    above = below = of(a)
+    above = below = function(a)
     while below >= 0.0:
         a = b
         above = below
         b = b + step
         step = 2.0 * step
-        below = of(b)
+        below = function(b)
     while above < 0.0 and a > least:
         b = a
         below = above
         a = max(least, a - step)
         step = 2.0 * step
-        above = of(a)
+        above = function(a)
     if above < 0.0:
         return least
-    close = 5e-10 * b
-    stayed = 0
-    while b - a > close:
+    tolerance = 5e-10 * b
+    same_side_steps = 0
+    while b - a > tolerance:
         middle = (a * -below + b * above) / (above - below)
         # near probability 1 the function is a step function of rounding errors: only the sign of its values can be
         # trusted
-        if abs(stayed) > PATIENCE:
+        if abs(same_side_steps) > MAX_SAME_SIDE:
             middle = 0.5 * (a + b)
-        middle = min(max(middle, a + 0.5 * close), b - 0.5 * close)
-        value = of(middle)
+        middle = min(max(middle, a + 0.5 * tolerance), b - 0.5 * tolerance)
+        value = function(middle)
         if value >= 0.0:
             a = middle
             above = value
-            below, stayed = (0.5 * below, stayed + 1) if stayed > 0 else (below, 1)
+            below, same_side_steps = (0.5 * below, same_side_steps + 1) if same_side_steps > 0 else (below, 1)
         else:
             b = middle
             below = value
-            above, stayed = (0.5 * above, stayed - 1) if stayed < 0 else (above, -1)
+            above, same_side_steps = (0.5 * above, same_side_steps - 1) if same_side_steps < 0 else (above, -1)
     return a
 
 
 def _normal(chance: float) -> float:
     """Return the quantile of the standard normal distribution, limited to finite values."""
-    return min(max(float(special.ndtri(chance)), -STEEPEST), STEEPEST)
+    return min(max(float(special.ndtri(chance)), -QUANTILE_LIMIT), QUANTILE_LIMIT)

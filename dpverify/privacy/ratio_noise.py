@@ -59,7 +59,7 @@ UNIT_BITS: Final = PLACE_BITS + RECIPROCAL_BITS - SHIFT_BITS
 DEVIATION: Final = math.sqrt(4**UNIT_BITS * math.e / 2.0 + (4**SMOOTH_BITS - 1) / 6.0)
 """Standard deviation of the intended Gaussian, in units: about 2389. The exact distribution is within 0.1% of it."""
 
-MOST: Final = math.ceil(2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION) + (1 << SMOOTH_BITS)
+MAX_NOISE: Final = math.ceil(2.0 * math.sqrt(FIRST_BITS * math.log(2.0)) * DEVIATION) + (1 << SMOOTH_BITS)
 """Upper bound on the absolute value of a number."""
 
 
@@ -88,16 +88,16 @@ def tables() -> RatioTables:
     return RatioTables(accepted, reciprocal)
 
 
-def ratio_of(first: Indices, cell: Indices, place: Indices) -> int | None:
+def uniform_ratio(first: Indices, cell: Indices, place: Indices) -> int | None:
     """Return the rounded absolute value of one ratio from its bits, or None if the pair is rejected.
 
     The position of the first 1 in ``first`` (E,) is e. ``cell`` (k,) and ``place`` (36,) are the bits of i and j,
     lowest bit first.
     """
-    return size_of(int(first.argmax()), _number(cell), _number(place)) if first.any() else None
+    return noise_size(int(first.argmax()), _number(cell), _number(place)) if first.any() else None
 
 
-def size_of(e: int, i: int, j: int) -> int | None:
+def noise_size(e: int, i: int, j: int) -> int | None:
     """Return the rounded absolute value of one ratio, or None if rejected; letters as in the module's docstring."""
     accepted, reciprocal = tables()
     if j >= int(accepted[e, i]):
@@ -105,7 +105,7 @@ def size_of(e: int, i: int, j: int) -> int | None:
     return (((2 * j + 1) * int(reciprocal[i]) << e) + (1 << (SHIFT_BITS - 1))) >> SHIFT_BITS
 
 
-def noise_of(size: int, sign: int, smooth: Indices) -> int:
+def smoothed_noise(size: int, sign: int, smooth: Indices) -> int:
     """Return the noise; it is negative if ``sign`` is 1, and ``smooth`` (2, 7) holds the bits of U and U'."""
     return (1 - 2 * sign) * size + _number(smooth[0]) - _number(smooth[1])
 
@@ -118,9 +118,9 @@ def _number(bits: Indices) -> int:
 def size_law() -> Vector:
     """Return the probabilities of the sizes 0, 1, ... of an accepted ratio without its sign, by exact counting."""
     accepted, reciprocal = tables()
-    total = np.zeros(MOST)
+    total = np.zeros(MAX_NOISE)
     for e in range(FIRST_BITS):
-        counts = np.zeros(MOST + 1, dtype=np.int64)  # at n: number of pairs with a smaller size
+        counts = np.zeros(MAX_NOISE + 1, dtype=np.int64)  # at n: number of pairs with a smaller size
         for h, w in zip(accepted[e].tolist(), reciprocal.tolist(), strict=True):
             largest = (((2 * h - 1) * w << e) + (1 << (SHIFT_BITS - 1))) >> SHIFT_BITS
             sizes = np.arange(1, largest + 1)  # number of j with a size below n: (2j + 1) w 2^e < (2n - 1) 2^36
@@ -140,10 +140,10 @@ def acceptance() -> float:
 
 @lru_cache(maxsize=1)
 def law() -> Vector:
-    """Return the probabilities of the numbers -MOST, .., MOST, shape (2 MOST + 1,); they are symmetric."""
-    half = np.zeros(2 * MOST + 1)
+    """Return the probabilities of the numbers from -MAX_NOISE to MAX_NOISE, shape (2 MAX_NOISE + 1,)."""
+    half = np.zeros(2 * MAX_NOISE + 1)
     sizes = size_law()
-    half[MOST : MOST + len(sizes)] = sizes / 2.0
+    half[MAX_NOISE : MAX_NOISE + len(sizes)] = sizes / 2.0
     chances = half + half[::-1]
     for _ in range(2):  # U, then -U': means over 2^7 neighbours, in binary steps without subtraction
         for step in range(SMOOTH_BITS):
@@ -158,14 +158,14 @@ def law() -> Vector:
 
 CUT: Final = math.floor(9.0 * DEVIATION)  # R
 MOST_SHIFT: Final = math.floor(2.0 * DEVIATION)
-LESS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
+KNOT_SUMMANDS: Final = (1, 2, 2, 4, 4, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32)
 """Each order in ``KNOTS`` is the sum of this order and another one. Its power is the product of their powers."""
 BLOCK: Final = 4096  # numbers per block, few enough for the cache
 ROUNDING: Final = 4e-12
-MASKS: Final = 16.0 * 2.0**-61  # per number: 11 masks are expected if a single number is drawn, and 3 if many are drawn
+MASK_ERROR: Final = 16.0 * 2.0**-61  # per number: 11 masks are expected if one number is drawn, and 3 if many are drawn
 
 
-class Extended(NamedTuple):
+class ExtendedLaw(NamedTuple):
     """P' from -(R + MOST_SHIFT) on, the ratio q of its tails, and the probability of one tail."""
 
     chances: Vector
@@ -174,35 +174,35 @@ class Extended(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def extended() -> Extended:
+def extended_law() -> ExtendedLaw:
     """Return the accounted distribution P'."""
     exact = law()
-    middle_part = exact[MOST - CUT : MOST + CUT + 1]
-    tail = float(exact[MOST + CUT + 1 :].sum())
+    middle_part = exact[MAX_NOISE - CUT : MAX_NOISE + CUT + 1]
+    tail = float(exact[MAX_NOISE + CUT + 1 :].sum())
     ratio = float(middle_part[-1] / middle_part[-2])
     beyond = tail * (1.0 - ratio) * ratio ** np.arange(MOST_SHIFT)
-    return Extended(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
+    return ExtendedLaw(np.concatenate((beyond[::-1], middle_part, beyond)), ratio, tail)
 
 
-def spent(numbers: float, epsilon: float) -> float:
+def delta_spent(numbers: float, epsilon: float) -> float:
     """Return the part of delta that ``numbers`` released numbers spend in addition to the Renyi bounds."""
-    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * (2.0 * extended().tail + MASKS)
+    return (1.0 + math.exp(min(epsilon, 700.0))) * numbers * (2.0 * extended_law().tail + MASK_ERROR)
 
 
 def log_moments(shift: int) -> Vector:
     """Return bounds on log M_z(shift) at each order of ``KNOTS``."""
-    chances, ratio, tail = extended()
+    chances, ratio, tail = extended_law()
     # -R <= n <= R + s
     begin = MOST_SHIFT
     end = MOST_SHIFT + 2 * CUT + 1 + shift
     moments = np.zeros(len(KNOTS))
     with np.errstate(over="ignore", invalid="ignore"):
-        for at in range(begin, end, BLOCK):
-            stays = chances[at : min(at + BLOCK, end)]
-            raised = {1: chances[at - shift : at - shift + len(stays)] / stays}
-            for k, (order, less) in enumerate(zip(KNOTS, LESS, strict=True)):
-                raised[order] = raised[less] * raised[order - less]
-                moments[k] += stays @ raised[order]
+        for begin_block in range(begin, end, BLOCK):
+            unshifted = chances[begin_block : min(begin_block + BLOCK, end)]
+            powers = {1: chances[begin_block - shift : begin_block - shift + len(unshifted)] / unshifted}
+            for k, (order, summand) in enumerate(zip(KNOTS, KNOT_SUMMANDS, strict=True)):
+                powers[order] = powers[summand] * powers[order - summand]
+                moments[k] += unshifted @ powers[order]
     # the ratio of the shifted to the unshifted tail is q^s on the left, and q^-s on the right, from n = R + s + 1 on
     outer = [tail * (ratio ** (shift * z) + math.exp(min(shift * (1 - z) * math.log(ratio), 709.0))) for z in KNOTS]
     bound: Vector = np.log((moments + np.array(outer)) * (1.0 + ROUNDING))
@@ -240,6 +240,6 @@ def renyi_bounds(shift: float) -> tuple[float, ...]:
 def delta_of_shift(shift: int, epsilon: float) -> float:
     """Return the exact smallest delta at an epsilon, up to rounding, of one coordinate that moves by ``shift``."""
     exact = law()
-    check.whole(1, 2 * MOST, shift=shift)
+    check.whole(1, 2 * MAX_NOISE, shift=shift)
     excesses = np.maximum(exact[:-shift] - math.exp(epsilon) * exact[shift:], 0.0)
     return float(excesses.sum() + exact[len(exact) - shift :].sum())

@@ -47,8 +47,8 @@ ORDERS = (*range(2, 65), *(round(64 * 2 ** (k / 4)) for k in range(1, 25)))
 """Renyi orders that are tried. The bound at every order is valid."""
 THRESHOLDS = 20_001
 ROUNDING = 1e-14  # absolute error of a probability
-UP = 1.0 + 1e-9  # moves sums of a few thousand floats to the safe side
-LEAST_GAMMA = 1e-12
+ROUND_UP = 1.0 + 1e-9  # moves sums of a few thousand floats to the safe side
+MIN_GAMMA = 1e-12
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class RunCount:
         least = 0.0 if self.is_poisson else 1.0
         if not least < self.mean < math.inf:
             raise check.ArgumentError("runs", self.mean, f"must be a number above {least:g}")
-        if not self.is_poisson and self._excess(math.log(LEAST_GAMMA)) < 0:
+        if not self.is_poisson and self._excess(math.log(MIN_GAMMA)) < 0:
             raise check.ArgumentError("runs", self.mean, "is too large for this shape")
 
     @property
@@ -88,7 +88,7 @@ class RunCount:
     @cached_property
     def log_gamma(self) -> float:
         """Logarithm of the parameter gamma of the truncated negative binomial distribution with this mean."""
-        return float(brentq(self._excess, math.log(LEAST_GAMMA), -1e-12, xtol=1e-15, rtol=1e-14))
+        return float(brentq(self._excess, math.log(MIN_GAMMA), -1e-12, xtol=1e-15, rtol=1e-14))
 
     def _excess(self, log_gamma: float) -> float:
         """Return the logarithm of the mean at a gamma over the requested mean."""
@@ -156,39 +156,39 @@ def selected_epsilon(
         return Bounds(0.0, 0.0, exact=True)
     divergences = {order: _divergence(parts, order) for order in ORDERS}
     bounds = selected_rdp(divergences, divergences, law)  # each divergence is a bound in both directions
-    upper = min(tight_epsilon(order, bound, delta) for order, bound in bounds.items()) * UP
+    upper = min(tight_epsilon(order, bound, delta) for order, bound in bounds.items()) * ROUND_UP
     share = delta if not law.is_poisson else delta / -math.expm1(-law.mean)
     # A score that does not depend on the data: the released run, if any, has the distribution of a single run.
     lower = poisson_epsilon(parts, share).lower if share < 1 else 0.0
     if all(part.rate == 1.0 for part in parts):
         mu = math.sqrt(math.fsum(part.count / part.noise**2 for part in parts))
-        lower = max(lower, _telling_score(law, mu, delta))
+        lower = max(lower, _revealing_score_epsilon(law, mu, delta))
     return Bounds(min(lower, upper), upper, exact=False, method="Renyi divergences of the selected run")
 
 
 def _divergence(parts: Sequence[BatchSteps], order: int) -> float:
     terms = (part.count * poisson_gaussian_rdp(order, part.rate, part.noise) for part in parts)
-    return math.fsum(terms) * UP
+    return math.fsum(terms) * ROUND_UP
 
 
 def selected_rdp(
-    divergences: Mapping[int, float], reversed_ones: Mapping[int, float], law: RunCount
+    divergences: Mapping[int, float], reversed_bounds: Mapping[int, float], law: RunCount
 ) -> dict[int, float]:
     """Return bounds on the Renyi divergences of the selected run, at the orders of ``divergences``.
 
-    ``divergences`` bound the divergence of a run on some data from a run on neighbouring data. ``reversed_ones`` bound
-    it in the other direction.
+    ``divergences`` bound the divergence of a run on some data from a run on neighbouring data. ``reversed_bounds``
+    bound it in the other direction.
     """
     if law.is_poisson:
-        return {order: _of_poisson(order, bound, reversed_ones, law.mean) for order, bound in divergences.items()}
+        return {order: _poisson_bound(order, bound, reversed_bounds, law.mean) for order, bound in divergences.items()}
     log_gamma = law.log_gamma
-    ratios = [(1.0 - 1.0 / order) * bound - log_gamma / order for order, bound in reversed_ones.items()]
-    added = (1.0 + law.shape) * min(-log_gamma, *ratios)
-    return {order: bound + added + math.log(law.mean) / (order - 1) for order, bound in divergences.items()}
+    ratios = [(1.0 - 1.0 / order) * bound - log_gamma / order for order, bound in reversed_bounds.items()]
+    increase = (1.0 + law.shape) * min(-log_gamma, *ratios)
+    return {order: bound + increase + math.log(law.mean) / (order - 1) for order, bound in divergences.items()}
 
 
-def _of_poisson(order: int, bound: float, reversed_ones: Mapping[int, float], mean: float) -> float:
-    chance = _least_delta(reversed_ones, math.log1p(1.0 / (order - 1)))
+def _poisson_bound(order: int, bound: float, reversed_bounds: Mapping[int, float], mean: float) -> float:
+    chance = _least_delta(reversed_bounds, math.log1p(1.0 / (order - 1)))
     log_moment = math.log(mean) + (order - 1) * (bound + mean * chance)
     return float(np.logaddexp(-mean, log_moment)) / (order - 1)
 
@@ -202,7 +202,7 @@ def _least_delta(divergences: Mapping[int, float], epsilon: float) -> float:
     return min(math.exp(min(logs)), 1.0)
 
 
-def _telling_score(law: RunCount, mu: float, delta: float) -> float:
+def _revealing_score_epsilon(law: RunCount, mu: float, delta: float) -> float:
     """Return the largest epsilon that a threshold on the released run shows, if the output is the score.
 
     A run is N(mu, 1) or N(0, 1). The best run is either the largest, which exceeds a threshold if at least one run
@@ -214,7 +214,7 @@ def _telling_score(law: RunCount, mu: float, delta: float) -> float:
     for chance in (law.at_least_one, law.all_of_some):
         first, second = (chance(tail) for tail in tails)
         excess = first - delta - ROUNDING
-        seen = (excess > 0) & (second > ROUNDING)
-        if seen.any():
-            largest = max(largest, float(np.log(excess[seen] / (second[seen] + ROUNDING)).max()))
+        is_reliable = (excess > 0) & (second > ROUNDING)
+        if is_reliable.any():
+            largest = max(largest, float(np.log(excess[is_reliable] / (second[is_reliable] + ROUNDING)).max()))
     return largest

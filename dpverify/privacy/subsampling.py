@@ -195,10 +195,10 @@ def _log_sum(terms: Sequence[float]) -> float:
     return top + math.log(math.fsum(math.exp(term - top) for term in terms))
 
 
-UP = 1.0 + 1e-12
+ROUND_UP = 1.0 + 1e-12
 """Factor that makes quotients of a few floats safe bounds: a margin of thousands of times their rounding error."""
 
-MARGIN = 1.0 + 1e-9  # the same for the sum of the divergences of all steps
+SUM_FACTOR = 1.0 + 1e-9  # the same for the sum of the divergences of all steps
 
 ORDERS = (*range(2, 17), 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256, 512)
 """Renyi orders that are tried. The bound at every order is valid."""
@@ -293,10 +293,10 @@ def sampled_std(examples: int, batch: int, steps: int, lipschitz: float, epsilon
             low = middle
         else:
             high = middle
-    return 2.0 * lipschitz / batch * high * UP
+    return 2.0 * lipschitz / batch * high * ROUND_UP
 
 
 def _best_epsilon(
     rdp: Callable[[int, float, float], float], rate: float, sigma: float, steps: int, delta: float
 ) -> float:
-    return min(improved_epsilon(z, steps * rdp(z, rate, sigma) * MARGIN, delta) for z in ORDERS)
+    return min(improved_epsilon(z, steps * rdp(z, rate, sigma) * SUM_FACTOR, delta) for z in ORDERS)

@@ -106,14 +106,14 @@ def by_paper(runs: Sequence[Run]) -> dict[str, Run]:
     return dict(sorted(run_of.items()))
 
 
-def of_papers(runs: Mapping[str, Run]) -> dict[str, Run]:
+def paper_runs(runs: Mapping[str, Run]) -> dict[str, Run]:
     """Return the runs about papers, without runs whose claims are all of the kind "tool"."""
     return {key: run for key, run in runs.items() if any(result.kind != "tool" for result in run.results)}
 
 
-def papers_first(runs: Mapping[str, Run]) -> dict[str, Run]:
+def ordered_runs(runs: Mapping[str, Run]) -> dict[str, Run]:
     """Sort the runs by key, with runs about papers before runs about our tools."""
-    papers = of_papers(runs)
+    papers = paper_runs(runs)
     return dict(sorted(runs.items(), key=lambda item: (item[0] not in papers, item[0])))
 
 
@@ -134,11 +134,11 @@ def run_false_alarm(run: Run) -> float:
 
 def derivations(source: Result | AmendmentResult) -> list[DerivationResult]:
     """Return every derivation once: first the derivations of the result, then those of its checks."""
-    listed = [*source.derivation] if isinstance(source, Result) else []
+    results = [*source.derivation] if isinstance(source, Result) else []
     for check in source.checks:
-        if check.derivation is not None and check.derivation not in listed:
-            listed.append(check.derivation)
-    return listed
+        if check.derivation is not None and check.derivation not in results:
+            results.append(check.derivation)
+    return results
 
 
 def counterexamples(source: Result | AmendmentResult) -> list[Counterexample]:
@@ -191,10 +191,10 @@ def reading_key(reading: Mapping[str, str]) -> ReadingKey:
 
 def stale(run: Run, hashes: Hashes) -> list[str]:
     """Return the stale results of a run, each with the reason."""
-    held = {(r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash) for r in run.results}
-    changes = {key: _change(was, hashes.get(key)) for key, was in held.items()}
-    changes |= dict.fromkeys(hashes.keys() - held.keys(), "the specs have it, the recorded run does not")
-    return [_line(*key, changes[key]) for key in {**held, **hashes} if changes[key]]
+    recorded = {(r.claim, reading_key(r.reading)): (r.record_hash, r.evidence_hash) for r in run.results}
+    changes = {key: _change(recorded_hashes, hashes.get(key)) for key, recorded_hashes in recorded.items()}
+    changes |= dict.fromkeys(hashes.keys() - recorded.keys(), "the specs have it, the recorded run does not")
+    return [_line(*key, changes[key]) for key in {**recorded, **hashes} if changes[key]]
 
 
 def _line(claim: str, reading: ReadingKey, change: str) -> str:
@@ -202,10 +202,10 @@ def _line(claim: str, reading: ReadingKey, change: str) -> str:
     return f"{claim}{f' ({words})' if words else ''}: {change}"
 
 
-def _change(was: tuple[str, str], today: tuple[str, str] | None) -> str:
-    if today is None:
+def _change(recorded: tuple[str, str], current: tuple[str, str] | None) -> str:
+    if current is None:
         return "the specs have no such claim or reading any more"
-    record, evidence = was[0] != today[0], was[1] != today[1]
+    record, evidence = recorded[0] != current[0], recorded[1] != current[1]
     if record and evidence:
         return "the claim's record and the code that judges it have changed since it was judged"
     if evidence:

@@ -25,24 +25,24 @@ SENTENCES = {  # how the line of a counterexample begins
 }
 ORDER = (*KINDS,)
 
-FIRST = ("smallest", "practical")  # if both kinds exist, the other kinds are left out
+PREFERRED_KINDS = ("smallest", "practical")  # if both kinds exist, the other kinds are left out
 SIZES = {"N", "n", "T", "epsilon"}  # a search at practical sizes needs at least one of these letters
-DOUBLE = 2.0  # only ratios of sides above this are shown; smaller ratios are obvious from the sides
+MIN_RATIO = 2.0  # only ratios of sides above this are shown; smaller ratios are obvious from the sides
 MOST_SHOWN = 2  # counterexamples per statement that are shown; the data has the others
 _RELATION = re.compile(r" (?:<=|>=|=|<|>) ")
 _LETTER = re.compile("[A-Za-z]")
-CLOSE = 1e-7  # sides with a smaller relative difference count as close
-LIMIT = 1e30  # a larger parameter represents a limit
-PLAIN = 1e9  # the largest ratio is shown only if all numbers are between the inverse of this and this
+CLOSE_DIFFERENCE = 1e-7  # sides with a smaller relative difference count as close
+LIMIT_VALUE = 1e30  # a larger parameter represents a limit
+MAX_PLAIN = 1e9  # the largest ratio is shown only if all numbers are between the inverse of this and this
 
 
 def is_limit(example: Counterexample) -> bool:
     """Test whether a counterexample describes a limit: with exponents as parameters, or with huge parameters."""
-    beyond = (abs(to_float(number)) > LIMIT for number in example.parameters.values())
+    beyond = (abs(to_float(number)) > LIMIT_VALUE for number in example.parameters.values())
     return any(name.startswith("exponent_of_") for name in example.parameters) or any(beyond)
 
 
-def telling(source: Result | AmendmentResult) -> list[Counterexample]:
+def informative(source: Result | AmendmentResult) -> list[Counterexample]:
     """Return the counterexamples to show, each point once.
 
     Close sides, and a largest ratio at absurdly large or small numbers, are left out if there are better examples.
@@ -55,20 +55,20 @@ def telling(source: Result | AmendmentResult) -> list[Counterexample]:
         (show_point(e.parameters), e.note): e for e in reversed(ordered) if not _is_contained(e, ordered)
     }.values()
     plain = [example for example in distinct if example.kind != "largest-ratio" or _is_plain(example)]
-    preferred = [example for example in plain if example.kind in FIRST]
+    preferred = [example for example in plain if example.kind in PREFERRED_KINDS]
     preferred = preferred or [example for example in plain if example.kind != "largest-ratio"]
     chosen = sorted(
         preferred if len(preferred) > 1 else plain or distinct, key=lambda example: ORDER.index(example.kind)
     )
-    run = [example for example in chosen if example.kind == "practical"][:1]
-    return run + [example for example in chosen if example.kind != "practical"][: MOST_SHOWN - len(run)]
+    practical = [example for example in chosen if example.kind == "practical"][:1]
+    return practical + [example for example in chosen if example.kind != "practical"][: MOST_SHOWN - len(practical)]
 
 
 def _is_close(example: Counterexample) -> bool:
     """Test whether the sides differ only in late digits, and there is no note."""
     left = to_float(example.lhs)
     right = to_float(example.rhs)
-    return not example.note and left != 0 and abs(left - right) < CLOSE * abs(left)
+    return not example.note and left != 0 and abs(left - right) < CLOSE_DIFFERENCE * abs(left)
 
 
 def _is_contained(example: Counterexample, candidates: list[Counterexample]) -> bool:
@@ -81,14 +81,14 @@ def _is_contained(example: Counterexample, candidates: list[Counterexample]) -> 
     return any(candidate.parameters.items() < example.parameters.items() for candidate in same)
 
 
-def _is_telling(example: Counterexample, quotient: float) -> bool:
+def _shows_ratio(example: Counterexample, quotient: float) -> bool:
     """Test whether the ratio of the sides is worth showing."""
-    return math.isfinite(quotient) and (quotient > DOUBLE or (quotient > 0 and example.kind == "practical"))
+    return math.isfinite(quotient) and (quotient > MIN_RATIO or (quotient > 0 and example.kind == "practical"))
 
 
 def _is_plain(example: Counterexample) -> bool:
     numbers = [*map(to_float, example.parameters.values()), to_float(example.lhs), to_float(example.rhs)]
-    return all(value == 0 or 1 / PLAIN <= abs(value) <= PLAIN for value in numbers)
+    return all(value == 0 or 1 / MAX_PLAIN <= abs(value) <= MAX_PLAIN for value in numbers)
 
 
 def has_sides(example: Counterexample) -> bool:
@@ -108,7 +108,7 @@ def sides(example: Counterexample) -> tuple[str, str]:
 
 LONGEST_NAME = 48  # characters of a formula that is written before its value
 NO_NAMES = ("left", "right")
-COMPARED = {  # names of the left and the right side, by kind of claim, for upper bounds
+SIDE_NAMES = {  # names of the left and the right side, by kind of claim, for upper bounds
     "dp": ("the true delta", "the promised one"),
     "rdp": ("the true divergence", "the promised one"),
     "sensitivity": ("the true sensitivity", "the printed one"),
@@ -123,7 +123,7 @@ def meaning_words(example: Counterexample, kind: str) -> str:
     quotient = ratio(example.lhs, example.rhs)
     if example.kind != "practical" or not has_sides(example) or not 1 < quotient < math.inf:
         return ""
-    measured, printed = COMPARED.get(kind, ("the left side", "the right side"))
+    measured, printed = SIDE_NAMES.get(kind, ("the left side", "the right side"))
     return f"{measured} is {show_float(quotient)} times {printed}"
 
 
@@ -161,7 +161,7 @@ def counterexample_list(source: Result | AmendmentResult) -> str:
     """Return the counterexamples as a list: for each its kind, its point, both sides with their ratio, and its note."""
     of = source.claim.partition(":")[2] if isinstance(source, Result) else ""
     kind = source.kind if isinstance(source, Result) else ""
-    return md.bullets(_sentence(example, of, kind) for example in telling(source))
+    return md.bullets(_sentence(example, of, kind) for example in informative(source))
 
 
 def none_at_run_line(result: Result, budget: str) -> str:
@@ -189,7 +189,7 @@ def _sentence(example: Counterexample, claim: str, kind_of_claim: str = "") -> s
         where = f", {md.code(replayed)}"
     quotient = ratio(example.lhs, example.rhs)
     explanation = meaning_words(example, kind_of_claim)
-    times = f" ({show_float(quotient)} times)" if left and not explanation and _is_telling(example, quotient) else ""
+    times = f" ({show_float(quotient)} times)" if left and not explanation and _shows_ratio(example, quotient) else ""
     sides_text = f": {left} against {right}{times}" if left else ""
     sides_text += f"; {explanation}" if explanation else ""
     kind = "In the limit" if limit else SENTENCES[example.kind]

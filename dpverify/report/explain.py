@@ -16,7 +16,7 @@ from dpverify.ledger.display import Line, display
 from dpverify.ledger.records import SEVERITIES, Claim, PaperInfo, Status
 from dpverify.ledger.results import AmendmentResult, CheckResult, Counterexample, Result
 from dpverify.report.collect import said_alike
-from dpverify.report.counterexamples import SENTENCES, example_words, meaning_words, side_names, telling
+from dpverify.report.counterexamples import SENTENCES, example_words, informative, meaning_words, side_names
 from dpverify.report.terminal import STYLES, print_lines, readable
 from dpverify.report.text.evidence import evidence_lines, pinned_results
 from dpverify.report.text.formulas import formula_lines, formula_text, prose_text, statement_text
@@ -132,7 +132,7 @@ def verdict_words(result: Result) -> str:
 def _parts(result: Result) -> Iterator[tuple[str, list[str]]]:
     """Yield the explanations of a verdict, as pairs of a label and paragraphs."""
     if result.status == "refuted":
-        examples = telling(result)
+        examples = informative(result)
         reason = result.reason or (
             f"It fails {example_words(examples[0], side_names(result, formula_text))}." if examples else ""
         )
@@ -175,9 +175,9 @@ def _in_line(lines: Sequence[Line]) -> str:
     return " ".join(formula_lines([line for line in lines if line.word != "with"])).rstrip(".")
 
 
-WIDEST = 110  # maximum length of lines of text, also in a wider terminal
+MAX_WIDTH = 110  # maximum length of lines of text, also in a wider terminal
 INDENT = "  "
-LONGEST = 60  # maximum number of lines of an explanation without ``--full``, at 80 columns
+MAX_LINES = 60  # maximum number of lines of an explanation without ``--full``, at 80 columns
 LABEL = 10  # columns of a label before a short paragraph
 
 NO_RUN = "No run is recorded or stored. Run dpverify verify {claim} first."
@@ -205,7 +205,7 @@ class Explained:
 def print_explained(explained: Explained, console: Console, *, full: bool = False) -> None:
     """Print one or two screens about a claim, or everything if ``full``."""
     letters = partial(readable, console=console)
-    print_lines(explained_lines(explained, min(console.width, WIDEST), full=full, letters=letters), console)
+    print_lines(explained_lines(explained, min(console.width, MAX_WIDTH), full=full, letters=letters), console)
 
 
 def explained_lines(
@@ -223,7 +223,7 @@ def explained_lines(
     for line_limit in range(8, 1, -1):
         brief = _Page(width, letters)
         _brief(brief, explained, groups, verdicts, line_limit)
-        if len(page.lines) + len(brief.lines) <= LONGEST:
+        if len(page.lines) + len(brief.lines) <= MAX_LINES:
             break
     return [*page.lines, *brief.lines]
 
@@ -264,7 +264,7 @@ def _brief(
     for number, amendment in enumerate(corrections):
         if amendment.why not in (earlier.why for earlier in corrections[:number]):
             page.section(_correction_title(amendment), _correction(amendment), line_limit)
-    examples = dict.fromkeys(_example(example, group[0]) for group in groups for example in telling(group[0]))
+    examples = dict.fromkeys(_example(example, group[0]) for group in groups for example in informative(group[0]))
     page.section("Counterexamples", [*examples], 6)
     page.lines.append(StyledLine(""))
     severities = {result.severity: SEVERITIES[result.severity] for result in explained.judged if result.severity}

@@ -77,17 +77,17 @@ def replace_together(files: Mapping[Path, bytes], commit: Callable[[], object]) 
     prepared: dict[Path, Path] = {}
     try:
         for target, content in files.items():
-            aside = target.with_name(f".{target.name}.{uuid.uuid4().hex[:16]}.part")
-            with aside.open("xb") as file:
-                prepared[target] = aside
+            temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex[:16]}.part")
+            with temporary.open("xb") as file:
+                prepared[target] = temporary
                 file.write(content)
         commit()
-        for target, aside in prepared.items():
-            aside.replace(target)
+        for target, temporary in prepared.items():
+            temporary.replace(target)
     finally:
-        for aside in prepared.values():
+        for temporary in prepared.values():
             with contextlib.suppress(OSError):
-                aside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
 
 
 def write_json(name: str, target: str, content: bytes) -> None:

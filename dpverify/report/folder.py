@@ -42,7 +42,7 @@ FIGURES = {
 """Pages of a report's folder that show data other than verdicts, with the prefixes of their figures' names."""
 
 
-FINISHED = "UNFINISHED"  # subfolder with completely written files of an update that are not all moved yet
+UNFINISHED = "UNFINISHED"  # subfolder with completely written files of an update that are not all moved yet
 PREPARED = ".part"  # name of this subfolder before all files are written, and after all are moved
 PLAN = "names"  # file in this subfolder that lists which files the update writes and deletes
 
@@ -78,13 +78,15 @@ def update(
     stored plan.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with _locked(folder):
         _move(folder)
         names = outdated(folder, files, page)
         check_names(folder, names)
         if unmarked := [name for name in names if name in files and not has_marker(name, files[name])]:
             raise ReportError(f"{folder}: {unmarked[0]} was made without the marker of dpverify")
-        plan = UpdatePlan(write=[n for n in names if n in files], delete=[n for n in names if n not in files])
+        plan = UpdatePlan(
+            write=[file for file in names if file in files], delete=[file for file in names if file not in files]
+        )
         prepared = folder / PREPARED
         _remove(prepared)
         prepared.mkdir()
@@ -92,7 +94,7 @@ def update(
         for number, name in enumerate(plan.write):
             (prepared / str(number)).write_bytes(files[name])
         # Before this renaming the folder has its old state. After it, the folder has its new state.
-        replace_together(elsewhere or {}, lambda: prepared.rename(folder / FINISHED))
+        replace_together(elsewhere or {}, lambda: prepared.rename(folder / UNFINISHED))
         _move(folder)
     return sorted(names)
 
@@ -103,10 +105,10 @@ def finish(folder: Path) -> None:
     It waits for an update in another process. It raises a ReportError if it cannot write, or if the folder of the
     update was not written by dpverify.
     """
-    if not os.path.lexists(folder / FINISHED):
+    if not os.path.lexists(folder / UNFINISHED):
         return
     try:
-        with _alone(folder):
+        with _locked(folder):
             _move(folder)
     except OSError as error:
         raise ReportError(
@@ -115,7 +117,7 @@ def finish(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Lock a report for this process. The lock is released when the process ends."""
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -127,7 +129,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _move(folder: Path) -> None:
     """Move prepared files to their places after checking every path and content, and delete the files without data."""
-    finished = folder / FINISHED
+    finished = folder / UNFINISHED
     if not os.path.lexists(finished):
         return
     plan = _read_plan(finished)

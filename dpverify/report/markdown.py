@@ -139,21 +139,21 @@ _LAYOUT = re.compile(r"\s+|&|\\[,;!]|\\(?:left|right|quad|displaystyle)(?![A-Za-
 _ONE_TOKEN = re.compile(r"\{(\w|\\[A-Za-z]+)\}")
 _FRACTION = re.compile(r"\(\\frac\{(\w)\}\{(\w|\\[A-Za-z]+)\}\)")
 _LOGARITHM = re.compile(r"(\\log(?:_\w)?)\((\w)\)(?=\Z|[^\w(\\]|\\(?:sqrt|le|ge)(?![a-z]))")
-_SAME = {r"\leq": r"\le", r"\geq": r"\ge", r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\vert": "|"}
-_ALIKE = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
+_CANONICAL = {r"\leq": r"\le", r"\geq": r"\ge", r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\vert": "|"}
+_VARIANTS = re.compile(r"\\(?:leq|geq|lVert|rVert|Vert|vert)(?![A-Za-z])")
 
 
 def quotes_formula(quotation: str, latex: str) -> bool:
     """Test whether a quotation contains a formula, up to spaces, sizes, single-letter brackets and simple fractions."""
     formulas = re.split(r"\$+|\\\\", with_formulas_marked(quotation))
-    return len(latex) > SHORT and _plain(latex) in {_plain(formula) for formula in formulas}
+    return len(latex) > MAX_REPEATED and _plain(latex) in {_plain(formula) for formula in formulas}
 
 
-SHORT = 12  # characters of a formula that may be shown twice
+MAX_REPEATED = 12  # characters of a formula that may be shown twice
 
 
 def _plain(latex: str) -> str:
-    plain = _LAYOUT.sub("", _ALIKE.sub(lambda match: _SAME[match[0]], latex))
+    plain = _LAYOUT.sub("", _VARIANTS.sub(lambda match: _CANONICAL[match[0]], latex))
     plain = _ONE_TOKEN.sub(r"\1", _FRACTION.sub(r"(\1/\2)", plain))
     plain = _LOGARITHM.sub(r"\1\2", plain)
     return _ENVIRONMENT.sub("", plain).rstrip(".,;")

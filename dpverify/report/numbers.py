@@ -59,22 +59,22 @@ def _is_float(exact: str) -> bool:
     return below > 2**10 and below & (below - 1) == 0
 
 
-TELLING = (1e-3, 1e6)  # a slack outside this range shows only that a bound is false or very loose
+INFORMATIVE = (1e-3, 1e6)  # a slack outside this range shows only that a bound is false or very loose
 
 
-def says_something(value: Number) -> bool:
-    """Test whether a slack is in the informative range ``TELLING``."""
-    return TELLING[0] <= to_float(value) <= TELLING[1]
+def is_informative(value: Number) -> bool:
+    """Test whether a slack is in the informative range ``INFORMATIVE``."""
+    return INFORMATIVE[0] <= to_float(value) <= INFORMATIVE[1]
 
 
 def show_slack(slack: Slack | None) -> str:
     """Return ``smallest / typical`` (only the smallest if they agree), or "" without an informative slack."""
-    if slack is None or not says_something(slack.min):
+    if slack is None or not is_informative(slack.min):
         return ""
     smallest = show(slack.min)
     typical = show(slack.typical, 3)
     is_different = typical != smallest and abs(to_float(slack.typical) - to_float(slack.min)) > NEAR_ONE
-    return f"{smallest} / {typical}" if says_something(slack.typical) and is_different else smallest
+    return f"{smallest} / {typical}" if is_informative(slack.typical) and is_different else smallest
 
 
 def show_count(number: int) -> str:

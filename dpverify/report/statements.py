@@ -13,12 +13,12 @@ from collections.abc import Container, Iterator, Sequence
 from dpverify.ledger.display import Line
 from dpverify.ledger.results import AmendmentResult, Result
 from dpverify.report import markdown as md
-from dpverify.report.counterexamples import telling
+from dpverify.report.counterexamples import informative
 from dpverify.report.markdown import quotes_formula
 from dpverify.report.words import MARKS, exactly_if, instead_words
 
 LONGEST_DEFINITION = 60  # characters of a definition that a page shows
-GIVEN = "Given: "  # beginning of the line with the premises
+PREMISES_START = "Given: "  # beginning of the line with the premises
 VARIANTS = {"printed": "as printed", "amended": "corrected", "held": "where it holds"}
 
 _STATEMENT = re.compile(r"[a-z0-9_]+:(?P<claim>[a-z0-9-]+) \((?P<about>.*)\)")
@@ -39,7 +39,7 @@ def given_line(source: Result | AmendmentResult) -> str:
     for text in source.given:
         (of_letters if _EQUATION.fullmatch(text) or _ORDER.fullmatch(text) else premises).append(_premise(text, source))
     premises += [f"of letters that only the derivation has, {', '.join(of_letters)}"] if of_letters else []
-    return f"{GIVEN}{'; '.join(premises)}." if premises else ""
+    return f"{PREMISES_START}{'; '.join(premises)}." if premises else ""
 
 
 def definitions_line(source: Result | AmendmentResult) -> str:
@@ -105,14 +105,14 @@ def statement_block(source: Result | AmendmentResult, is_shared: bool = False) -
 
 def block_of_lines(lines: Sequence[Line]) -> str:
     """Return lines of a statement as markdown: the first line is displayed, and the others follow in a sentence."""
-    return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
+    return "\n\n".join(filter(None, [statement_block_of(lines[:1]), _sentence(_context(lines))]))
 
 
 def printed_block(result: Result) -> str:
     """Return the judged statement below its quotation, without a formula that the quotation already shows."""
     lines = [line for line in statement_of(result) if line.word not in SHARED_LINES]
     is_quoted = bool(lines) and quotes_formula(result.quote, lines[0].latex)
-    return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_belongs(lines))]))
+    return "\n\n".join(filter(None, ["" if is_quoted else statement_block_of(lines[:1]), _sentence(_context(lines))]))
 
 
 def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter: bool = False) -> str:
@@ -126,9 +126,9 @@ def correction_block(amendment: AmendmentResult, printed: Result, *, in_chapter:
     repeated_words = {*replaced, "if"} if in_chapter else replaced
     new = [line for line in lines if _key(line) not in above or line.word in repeated_words]
     in_heading = amendment.holds_for if amendment.corrects and not in_chapter else []
-    sentences = [_sentence(_belongs([line for line in new if not (line.word == "if" and line.text in in_heading)]))]
+    sentences = [_sentence(_context([line for line in new if not (line.word == "if" and line.text in in_heading)]))]
     sentences += [*_replacements(lines, replaced)]
-    sentences += ["Otherwise as printed."] if any(line not in new and _belongs([line]) for line in lines) else []
+    sentences += ["Otherwise as printed."] if any(line not in new and _context([line]) for line in lines) else []
     formula = statement_block_of([line for line in lines[:1] if line in new or in_chapter])
     return "\n\n".join(filter(None, [formula, " ".join(filter(None, sentences))]))
 
@@ -157,7 +157,7 @@ def statement_in_line(source: Result | AmendmentResult) -> str:
     """Return a statement in one line, for a table or a list."""
     lines = statement_of(source)
     above = [_fragment(line) for line in lines[:1] if line.text]
-    belongs = _belongs(lines)
+    belongs = _context(lines)
     above = [text.removesuffix(".") for text in above] if belongs else above
     return md.one_line("; ".join(filter(None, [*above, belongs])))
 
@@ -215,7 +215,7 @@ def letters_line(results: Sequence[Result], shared: Container[str] = ()) -> str:
     different = {text.partition(" ")[0] for text in line_of if text not in shared}
     letters = _letters([line for text, line in line_of.items() if text.partition(" ")[0] in different])
     sources = _statements(results)
-    used = {name for source in sources for example in telling(source) for name in example.parameters}
+    used = {name for source in sources for example in informative(source) for name in example.parameters}
     used |= {line.text for source in sources for line in _after(statement_of(source), "constant may depend on")}
     named = dict(map(_name_and_letter, line_of.values()))
     names = [
@@ -267,7 +267,7 @@ def _choices(readings: Sequence[str]) -> str:
     return f"{name} = {' or '.join(text.removeprefix(f'{name} = ') for text in readings)}"
 
 
-def _belongs(lines: Sequence[Line]) -> str:
+def _context(lines: Sequence[Line]) -> str:
     """Return the definitions, conditions, assumptions, domains and reading of a statement in one line."""
     heads = {"with": "with", "if": "if", "assuming": "assuming", "constant may depend on": "a constant that depends on"}
     parts = [f"{head} {_joined(formulas)}" for word, head in heads.items() if (formulas := _after(lines, word))]

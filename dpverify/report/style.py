@@ -57,12 +57,12 @@ def to_svg(draw: Callable[[], Figure], title: str) -> bytes:
 
 
 def canvas(height: float, *, left: float = 0.75, right: float = 1.75, top: float = 0.62, bottom: float = 0.55) -> Axes:
-    """Return axes on a new figure of fixed width; :func:`root` returns their figure."""
+    """Return axes on a new figure of fixed width; :func:`figure_of` returns their figure."""
     figure = Figure(figsize=(WIDTH, height))
     return figure.add_axes((left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (top + bottom) / height))
 
 
-def root(axes: Axes) -> Figure:
+def figure_of(axes: Axes) -> Figure:
     """Return the figure of axes."""
     figure = axes.get_figure(root=True)
     if figure is None:
@@ -105,7 +105,7 @@ def ticks_at(axes: Axes, x: Sequence[float]) -> None:
     axes.xaxis.set_ticks([], minor=True)
 
 
-LINE = 14.0  # height of a row of a table below the axes, in points
+ROW_HEIGHT = 14.0  # height of a row of a table below the axes, in points
 
 
 @dataclass(frozen=True)
@@ -124,23 +124,23 @@ def finish(axes: Axes, title: tuple[str, str], names: tuple[str, str], labels: S
     axes.set_ylabel(names[1])
     heading(axes, *title)
     end_labels(axes, labels)
-    return root(axes)
+    return figure_of(axes)
 
 
 def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
     """Write labels to the right of the axes at the heights of their lines, moved apart if they would overlap."""
     box = axes.get_window_extent()
-    tall = box.height / root(axes).dpi * 72
+    tall = box.height / figure_of(axes).dpi * 72
     entries = sorted(labels, key=lambda label: label.y)
     desired_heights = [(axes.transData.transform((0, label.y))[1] - box.y0) / box.height * tall for label in entries]
     sizes = [11.5 * (label.text.count("\n") + 1) + 2 for label in entries]
-    for label, height, wish in zip(entries, apart(desired_heights, sizes, tall), desired_heights, strict=True):
-        held = min(max(wish, 0.0), tall)
+    for label, height, desired in zip(entries, separated(desired_heights, sizes, tall), desired_heights, strict=True):
+        clipped = min(max(desired, 0.0), tall)
         joint = {"arrowstyle": "-", "color": label.color, "lw": 0.6, "shrinkA": 1, "relpos": (0, 0.5)}
         axes.annotate(
             label.text,
-            (1, held / tall),
-            xytext=(14, height - held),
+            (1, clipped / tall),
+            xytext=(14, height - clipped),
             xycoords="axes fraction",
             textcoords="offset points",
             color=label.color,
@@ -152,7 +152,7 @@ def end_labels(axes: Axes, labels: Sequence[EndLabel]) -> None:
         )
 
 
-def apart(desired: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
+def separated(desired: Sequence[float], sizes: Sequence[float], tall: float) -> list[float]:
     """Return heights near the desired heights, in the same order, so that labels do not overlap or leave the axes."""
     heights = list(desired)
     for _ in range(200):
@@ -175,7 +175,7 @@ def write_below(axes: Axes, words: Iterable[tuple[str, float, int, str]], *, dow
         axes.annotate(
             word,
             (place, 0),
-            xytext=(0, -down - LINE * row),
+            xytext=(0, -down - ROW_HEIGHT * row),
             xycoords="axes fraction",
             textcoords="offset points",
             fontsize=8.5,

@@ -15,7 +15,7 @@ from dpverify.ledger.lost_proofs import lost_proofs
 from dpverify.ledger.records import HOLDS, Status
 from dpverify.ledger.results import CheckResult, Counterexample, Result, Run
 from dpverify.report.collect import is_vacuous, run_false_alarm
-from dpverify.report.counterexamples import example_words, meaning_words, side_names, telling
+from dpverify.report.counterexamples import example_words, informative, meaning_words, side_names
 from dpverify.report.numbers import show_slack
 from dpverify.report.text.formulas import prose_text
 from dpverify.report.text.paragraphs import StyledLine
@@ -35,7 +35,7 @@ from dpverify.report.words import (
     with_status,
 )
 
-ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
+STATUS_ORDER: tuple[Status, ...] = ("untested", *HOLDS, "inconclusive", "refuted")
 """Groups from top to bottom: the most important group is next to the prompt."""
 
 NOT_REACHED = "not reached"  # shown instead of the status of a claim that an interrupted run did not reach
@@ -54,7 +54,7 @@ STYLES: dict[Status, str] = {
 NARROW = 72  # in narrower terminals, reasons are printed below the claims instead of in a table's last column
 
 
-def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> None:
+def print_run(run: Run, console: Console, listed: Container[Status] = STATUS_ORDER) -> None:
     """Print the verdicts of a run with the statuses `listed`, grouped by status, and then the closing lines.
 
     Our notes form separate groups before the groups of the claims.
@@ -66,7 +66,7 @@ def print_run(run: Run, console: Console, listed: Container[Status] = ORDER) -> 
             [r for r in run.results if r.status == status and r.is_note == is_note and not r.is_unreached],
         )
         for is_note in (True, False)
-        for status in ORDER
+        for status in STATUS_ORDER
         if status in listed
     ]
     unreached = [r for r in run.results if r.is_unreached] if "inconclusive" in listed else []
@@ -101,7 +101,7 @@ def print_lines(lines: Iterable[StyledLine], console: Console) -> None:
         console.print(Text(readable(line.text, console), style=line.style), soft_wrap=True)
 
 
-def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
+def closing(run: Run, listed: Container[Status] = STATUS_ORDER) -> Iterator[str]:
     """Yield the last lines: totals, problems, the bound on false alarms, reused results, and further options."""
     results = run.results
     claims, notes = ([r for r in results if r.is_note == is_own] for is_own in (False, True))
@@ -113,10 +113,10 @@ def closing(run: Run, listed: Container[Status] = ORDER) -> Iterator[str]:
         if result.sources_disagree:
             yield from _disagreements(result)
         if result.contradicts:
-            verdict = f"{result.status}{_at(result, listed)}"
+            verdict = f"{result.status}{_first_counterexample(result, listed)}"
             yield f"CONTRADICTS ITS PIN: {item_id(result)}: pinned {result.pinned}, found {verdict}."
         if result.unpinned:
-            verdict = f"{result.status}{_at(result, listed)}"
+            verdict = f"{result.status}{_first_counterexample(result, listed)}"
             yield f"WITHOUT A PIN: {item_id(result)}: {verdict}. A verdict in verdicts.toml pins it."
         for missed in result.missed_faults:
             yield f"MISSED ITS PLANTED FAULT: {item_id(result)}: {missed}."
@@ -192,9 +192,9 @@ def _confirmed(results: Sequence[Result]) -> str:
     return f"{sentence}, {weak} unconfirmed at this budget." if weak else f"{sentence}."
 
 
-def _at(result: Result, listed: Container[str]) -> str:
+def _first_counterexample(result: Result, listed: Container[str]) -> str:
     """Return the first counterexample of a refuted claim; empty if the verdict is listed above."""
-    examples = telling(result) if result.status == "refuted" and result.status not in listed else []
+    examples = informative(result) if result.status == "refuted" and result.status not in listed else []
     return f" {_example(result, examples[0])}" if examples else ""
 
 
@@ -202,16 +202,16 @@ def _example(result: Result, example: Counterexample) -> str:
     return example_words(example, side_names(result), meaning=meaning_words(example, result.kind))
 
 
-def why(result: Result) -> str:
+def reason_line(result: Result) -> str:
     """Return the reason of a verdict in one line; for a refutation its first counterexample."""
-    if result.status == "refuted" and (examples := telling(result)):
+    if result.status == "refuted" and (examples := informative(result)):
         return _example(result, examples[0])
     premises = f"given {', '.join(result.given)}: " if result.given and "given" not in result.reason else ""
     defined = f" (by definition: {'; '.join(result.definitions)})" if result.definitions else ""
     return premises + " ".join(result.reason.split()) + defined
 
 
-def found_so_far(name: str, check_result: CheckResult, console: Console) -> Text:
+def refutation_line(name: str, check_result: CheckResult, console: Console) -> Text:
     """Return a line about a refutation during the run: its counterexample, or the message of its check."""
     words = example_words(check_result.counterexamples[0]) if check_result.counterexamples else check_result.message
     return Text(readable(f"{mark('refuted', console)} refuted so far: {name}: {words}", console), style="bold red")
@@ -259,10 +259,10 @@ def _same_reason(results: Sequence[Result]) -> list[tuple[list[str], Result]]:
 
 
 def _why(result: Result, console: Console) -> Text:
-    notes = _notes(why(result), _vacuous(result), amendment_words(result))
+    notes = _notes(reason_line(result), _vacuous(result), amendment_words(result))
     text = Text(readable(prose_text(notes), console))
     if result.contradicts or result.sources_disagree:
-        text.append(f"\n{_loud(result)}", style="bold red")
+        text.append(f"\n{_source_warning(result)}", style="bold red")
     return text
 
 
@@ -270,7 +270,7 @@ def _plain(results: Sequence[Result]) -> Iterator[str]:
     wide = max((len(item_id(result)) for result in results), default=0)
     for result in results:
         slack = f"slack {room}" if (room := show_slack(result.slack)) else ""
-        notes = _notes(slack, why(result), _vacuous(result), amendment_words(result), _loud(result))
+        notes = _notes(slack, reason_line(result), _vacuous(result), amendment_words(result), _source_warning(result))
         status = NOT_REACHED if result.is_unreached else result.status
         yield f"{status:<12}  {item_id(result):<{wide}}  {notes}".rstrip()
 
@@ -279,7 +279,7 @@ def _vacuous(result: Result) -> str:
     return "vacuous" if is_vacuous(result) else ""
 
 
-def _loud(result: Result) -> str:
+def _source_warning(result: Result) -> str:
     """Return a warning about a disagreement of our sources or a contradicted verdict; empty without one."""
     return "sources disagree" if result.sources_disagree else pin_words(result) if result.contradicts else ""
 

@@ -93,17 +93,17 @@ class Children:
         assert replies is not None, "a pipe"
         code = b""
         in_time = True
-        mine = {launcher.pid}
+        pids = {launcher.pid}
         with suppress(OSError, ValueError):  # `end` was called, or the launcher has died
             requests.write(json.dumps([str(folder), *words]).encode() + b"\n")
-            mine.add(child := int(replies.readline()))
+            pids.add(child := int(replies.readline()))
             with self._lock:
-                self._live |= mine
+                self._live |= pids
             in_time = bool(select.select([replies], [], [], max(until - time.monotonic(), 0.1))[0])
-            _end(child)  # also ends the processes that it has started
+            _kill(child)  # also ends the processes that it has started
             code = replies.readline()
         with self._lock:
-            self._live -= mine
+            self._live -= pids
             if code and not self.ended:
                 self._launchers.append(launcher)
             else:
@@ -115,7 +115,7 @@ class Children:
         with self._lock:
             self.ended = True
             for pid in self._live:
-                _end(pid)
+                _kill(pid)
             while self._launchers:
                 _close(self._launchers.pop())
 
@@ -139,7 +139,7 @@ def _close(launcher: subprocess.Popen[bytes]) -> None:
         launcher.kill()
 
 
-def _end(group: int) -> None:
+def _kill(group: int) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, signal.SIGKILL)
 
@@ -152,7 +152,7 @@ ASSERTION = re.compile(r"\W*(assert\b|AssertionError|Failed\b)")
 SUMMARY = re.compile(r"contains \d+ failed subtest")  # pytest adds it to the failures of the rows of a test
 
 
-def look(
+def run_guards(
     children: Children, folder: Path, checks: Sequence[str], seconds: float, *, stop: bool = True
 ) -> list[Sighting]:
     """Run claims and tests in a copy, within a number of seconds; return what each of them saw, in their order.
@@ -184,11 +184,11 @@ def _claims(children: Children, folder: Path, claims: Sequence[str], until: floa
     with suppress(OSError, msgspec.DecodeError):
         results = decode(target.read_bytes()).results
     for claim in claims:
-        mine = [result for result in results if result.claim == claim]
-        if code not in {0, 1} or not mine:
+        matches = [result for result in results if result.claim == claim]
+        if code not in {0, 1} or not matches:
             yield Sighting(check=claim, saw="time limit" if code is None else "did not run")
         else:
-            sightings = [sighting for result in mine for sighting in _red(result)] if code == 1 else []
+            sightings = [sighting for result in matches for sighting in _sightings_of(result)] if code == 1 else []
             yield (
                 msgspec.structs.replace(sightings[0], check=claim)
                 if sightings
@@ -196,7 +196,7 @@ def _claims(children: Children, folder: Path, claims: Sequence[str], until: floa
             )
 
 
-def _red(result: Result) -> Iterator[Sighting]:
+def _sightings_of(result: Result) -> Iterator[Sighting]:
     """Yield what a result shows against our code or the pins, the strongest evidence first."""
     checks = result.all_checks
 
@@ -217,8 +217,8 @@ def _red(result: Result) -> Iterator[Sighting]:
         yield sighting("proof lost", [name.partition(":")[0] for name in lost])
     broken = [check for check in checks if check.error]
     if broken:
-        unfit = all(NOT_IMPORTED.match(check.error) for check in broken)
-        yield sighting("did not run" if unfit else "exception raised", [check.name for check in broken])
+        is_unfit = all(NOT_IMPORTED.match(check.error) for check in broken)
+        yield sighting("did not run" if is_unfit else "exception raised", [check.name for check in broken])
 
 
 def _tests(
@@ -226,8 +226,8 @@ def _tests(
 ) -> Iterator[Sighting]:
     if not tests:
         return
-    first = ["-x"] if stop and not any("::" in test for test in tests) else []
-    words = ["pytest", "-q", "-p", "no:cacheprovider", *first, f"--junitxml={target}", *tests]
+    options = ["-x"] if stop and not any("::" in test for test in tests) else []
+    words = ["pytest", "-q", "-p", "no:cacheprovider", *options, f"--junitxml={target}", *tests]
     code = children.run(folder, words, until)
     cases: list[ElementTree.Element] = []
     with suppress(OSError, ElementTree.ParseError):
@@ -235,28 +235,28 @@ def _tests(
     for test in tests:
         file, *names = test.split("::")
         dotted = ".".join([file.removesuffix(".py").replace("/", "."), *names])
-        full = [(case, f"{case.get('classname')}.{case.get('name')}".partition("[")[0]) for case in cases]
-        mine = [case for case, name in full if name == dotted or (not names and name.startswith(f"{dotted}."))]
-        if code is None or not mine:
+        pairs = [(case, f"{case.get('classname')}.{case.get('name')}".partition("[")[0]) for case in cases]
+        matches = [case for case, name in pairs if name == dotted or (not names and name.startswith(f"{dotted}."))]
+        if code is None or not matches:
             yield Sighting(check=test, saw="time limit" if code is None else "did not run")
         else:
-            saw = [_saw(case) for case in mine if names or case.find("skipped") is None]
-            yield Sighting(check=test, saw=min(saw, key=ORDER.index, default="did not run"))
+            detections = [_detection(case) for case in matches if names or case.find("skipped") is None]
+            yield Sighting(check=test, saw=min(detections, key=ORDER.index, default="did not run"))
 
 
 ORDER: tuple[Detection, ...] = ("assertion failed", "exception raised", "did not run", "nothing")
 
 
-def _saw(case: ElementTree.Element) -> Detection:
+def _detection(case: ElementTree.Element) -> Detection:
     messages = [failure.get("message", "") for failure in case.findall("failure")]
-    meanings = [_meaning(message) for message in messages if not SUMMARY.match(message)]
+    meanings = [_failure_kind(message) for message in messages if not SUMMARY.match(message)]
     if meanings:
         return min(meanings, key=ORDER.index)
     is_incomplete = case.find("skipped") is not None or case.find("error") is not None
     return "did not run" if is_incomplete else "nothing"
 
 
-def _meaning(message: str) -> Detection:
+def _failure_kind(message: str) -> Detection:
     if ASSERTION.match(message):
         return "assertion failed"
     return "did not run" if NOT_IMPORTED.match(message) else "exception raised"

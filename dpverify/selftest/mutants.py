@@ -19,7 +19,7 @@ CONTAINERS = (ast.Call, ast.Tuple, ast.List, ast.Dict)
 """Expressions that combine a claim's id with the code that judges it: a check, or a row of a table of checks."""
 
 
-def served(root: Path, file: str, claims: Collection[str], modules: Collection[str], function: str) -> list[str]:
+def claims_using(root: Path, file: str, claims: Collection[str], modules: Collection[str], function: str) -> list[str]:
     """Return the claims of a file of checks whose check uses a function of some modules, directly or indirectly.
 
     ``function``: name of the function. Functions with the same name are not distinguished.
@@ -30,12 +30,12 @@ def served(root: Path, file: str, claims: Collection[str], modules: Collection[s
         for name, used in _uses(source).items():
             uses.setdefault(name, set()).update(used)
     functions = {function}
-    grown = True
-    while grown:
+    has_grown = True
+    while has_grown:
         callers = {name for name, used in uses.items() if used & functions} - functions
         functions = functions | callers
-        grown = bool(callers)
-    used_claims = {claim for claim, names in _beside(sources[0], frozenset(claims)) if names & functions}
+        has_grown = bool(callers)
+    used_claims = {claim for claim, names in _claim_names(sources[0], frozenset(claims)) if names & functions}
     return [claim for claim in claims if claim in used_claims]
 
 
@@ -69,17 +69,17 @@ def _names(node: ast.AST) -> set[str]:
     return {p.id for p in parts if isinstance(p, ast.Name)} | {p.attr for p in parts if isinstance(p, ast.Attribute)}
 
 
-def _beside(source: str, claims: frozenset[str]) -> Iterator[tuple[str, set[str]]]:
+def _claim_names(source: str, claims: frozenset[str]) -> Iterator[tuple[str, set[str]]]:
     """Yield each claim id in a source, with the names in the smallest surrounding expression that has names."""
     tree = ast.parse(source)
-    above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and node.value in claims:
-            around = above.get(node)
-            while around is not None and not (isinstance(around, CONTAINERS) and _names(around)):
-                around = above.get(around)
-            if around is not None:
-                yield str(node.value), _names(around)
+            container = parents.get(node)
+            while container is not None and not (isinstance(container, CONTAINERS) and _names(container)):
+                container = parents.get(container)
+            if container is not None:
+                yield str(node.value), _names(container)
 
 
 ATTEMPTS = 8  # changes of a module that are tried until one is noticed
@@ -89,8 +89,8 @@ MOST_CLAIMS = 8
 SIZES = frozenset({"cost", "points", "repetitions", "seconds", "share", "shares", "size", "sizes", "starts", "tries"})
 """Keywords whose numbers determine the amount of work. No verdict depends on them."""
 TEMPLATE = "dpverify.papers._template."  # template of new papers; its claims are not part of any run
-OF_TEMPLATE = "tests/unit/cli/test_new_paper.py"
-LARGE = 100  # integers from here on also count as sizes
+TEMPLATE_TESTS = "tests/unit/cli/test_new_paper.py"
+MIN_LARGE = 100  # integers from here on also count as sizes
 OPPOSITES: dict[type[ast.AST], Any] = {
     ast.Lt: ast.GtE,
     ast.GtE: ast.Lt,
@@ -122,11 +122,11 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inside = {node: function.name for function in functions for part in function.body for node in ast.walk(part)}
-    unheard = _of(tree, _messages)
-    sizes = _of(tree, _sizes)
+    message_nodes = _nodes_in(tree, _messages)
+    size_nodes = _nodes_in(tree, _sizes)
     places = [node for node in inside if isinstance(node, ast.expr) and _changed(node) is not None]
     random.Random(module).shuffle(places)
-    places = sorted((node for node in places if node not in unheard), key=lambda node: node in sizes)
+    places = sorted((node for node in places if node not in message_nodes), key=lambda node: node in size_nodes)
     encoded = source.encode()
     starts = [0]
     for line in encoded.splitlines(keepends=True):
@@ -145,7 +145,7 @@ def mutants(module: str, source: str) -> Iterator[tuple[str, str, str]]:
         yield f"line {node.lineno}: {encoded[begin:end].decode()} becomes {text}", changed, inside[node]
 
 
-def _of(tree: ast.AST, parts: Callable[[ast.AST], Iterable[ast.AST | None]]) -> set[ast.AST]:
+def _nodes_in(tree: ast.AST, parts: Callable[[ast.AST], Iterable[ast.AST | None]]) -> set[ast.AST]:
     """Return all nodes in the parts of nodes that ``parts`` selects."""
     return {below for node in ast.walk(tree) for part in parts(node) if part is not None for below in ast.walk(part)}
 
@@ -165,7 +165,7 @@ def _sizes(node: ast.AST) -> Iterable[ast.AST | None]:
         return (node.value,) if node.arg in SIZES else ()
     if isinstance(node, ast.BinOp):
         return (node,) if any(isinstance(part, ast.Name) and part.id == "budget" for part in ast.walk(node)) else ()
-    return (node,) if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= LARGE else ()
+    return (node,) if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= MIN_LARGE else ()
 
 
 def _changed(node: ast.expr) -> ast.expr | None:
@@ -190,14 +190,14 @@ def guards(root: Path, module: str, function: str = "") -> list[str]:
     Claims whose checks use the changed function come first.
     """
     if module.startswith(TEMPLATE):
-        return [OF_TEMPLATE]
+        return [TEMPLATE_TESTS]
     own_tests = _own_tests(module)
     level = [module]
     visited = {module}
     while level:
         names = list(dict.fromkeys(name for importer in level for name in _direct(root, importer, visited, function)))
         if names:
-            return _few(sorted(names, key=lambda name: own_tests.parent not in Path(name).parents))
+            return _limited(sorted(names, key=lambda name: own_tests.parent not in Path(name).parents))
         level = sorted({user for importer in level for user in _users(root, importer)} - visited)
         visited.update(level)
     return [_folder(root, module).as_posix()]
@@ -208,7 +208,7 @@ def _folder(root: Path, module: str) -> Path:
     return next(above for above in _own_tests(module).parents if any((root / above).glob("test_*.py")))
 
 
-def all_of_folder(root: Path, module: str) -> list[str]:
+def folder_tests(root: Path, module: str) -> list[str]:
     """Return all tests of a module's folder, which run if its guards notice nothing."""
     folder = _folder(root, module)
     return [(folder / path.name).as_posix() for path in sorted((root / folder).glob("test_*.py"))]
@@ -219,7 +219,7 @@ def _own_tests(module: str) -> Path:
     return Path("tests", "unit", *folders, f"test_{stem}.py")
 
 
-def _direct(root: Path, module: str, below: Collection[str], function: str) -> list[str]:
+def _direct(root: Path, module: str, modules: Collection[str], function: str) -> list[str]:
     """Return the module's own tests, or tests of its folder that import it, and claims that use the function.
 
     Only modules of papers have claims. If there are no tests, the result has all claims of the files that import the
@@ -227,19 +227,19 @@ def _direct(root: Path, module: str, below: Collection[str], function: str) -> l
     """
     own_tests = _own_tests(module)
     imports = _imports(module)
-    near = [own_tests.as_posix()] if (root / own_tests).is_file() else _importing(root, own_tests.parent, imports)
-    if near and not module.startswith("dpverify.papers."):
-        return near
+    nearest = [own_tests.as_posix()] if (root / own_tests).is_file() else _importing(root, own_tests.parent, imports)
+    if nearest and not module.startswith("dpverify.papers."):
+        return nearest
     claims = list[str]()
     other_claims = list[str]()
     for name, file in index().files.items():
         path = (root / Path(*name.split("."))).with_suffix(".py")
         if (name == module or imports(path)) and not name.startswith(TEMPLATE):
             paper = name.split(".")[2]
-            chosen = served(root, name, file.claims, below, function) if function else []
+            chosen = claims_using(root, name, file.claims, modules, function) if function else []
             claims += [f"{paper}:{claim}" for claim in chosen]
             other_claims += [f"{paper}:{claim}" for claim in file.claims]
-    names = _few([*near, *dict.fromkeys(claims if near else [*claims, *other_claims])])
+    names = _limited([*nearest, *dict.fromkeys(claims if nearest else [*claims, *other_claims])])
     return names or _importing(root, Path("tests"), imports)[:MOST_TESTS]
 
 
@@ -249,7 +249,7 @@ def _importing(root: Path, folder: Path, imports: Callable[[Path], bool]) -> lis
     return [path.relative_to(root).as_posix() for path in sorted(paths) if imports(path)]
 
 
-def _few(names: list[str]) -> list[str]:
+def _limited(names: list[str]) -> list[str]:
     """Return the first MOST_TESTS tests and the first MOST_CLAIMS claims among names."""
     tests = [name for name in names if name.startswith("tests/")]
     claims = [name for name in names if not name.startswith("tests/")]

@@ -38,13 +38,13 @@ def measure_rates(
     first: dict[str, dict[str, tuple[Job, CheckResult]]] = {}  # by budget, then by label
     for name in names:
         labels = {label for smaller in first.values() for label in smaller}
-        drawn = _run(specs, name, 0, workers, only, partial(_draws, excluded=labels))
-        first[name] = {job.label: (job, result) for job, result in drawn if result.alpha > 0.0}
+        judged = _run(specs, name, 0, workers, only, partial(_may_spend_alpha, excluded=labels))
+        first[name] = {job.label: (job, result) for job, result in judged if result.alpha > 0.0}
     results: dict[str, list[CheckResult]] = {label: [] for checks in first.values() for label in checks}
     for seed in range(1, seeds + 1):
         report(seed - 1, seeds, f"seed {seed}")
         for name in names:
-            for job, result in _run(specs, name, seed, workers, only, partial(_among, first[name])):
+            for job, result in _run(specs, name, seed, workers, only, partial(_has_label, first[name])):
                 results[job.label].append(result)
     rates = [
         _rates(specs, name, job, result, results[label])
@@ -54,11 +54,11 @@ def measure_rates(
     return RatesRun(budget=budget, seeds=seeds, checks=rates)
 
 
-def _draws(job: Job, excluded: Container[str]) -> bool:
+def _may_spend_alpha(job: Job, excluded: Container[str]) -> bool:
     return job.find().method in STATISTICAL and job.label not in excluded
 
 
-def _among(labels: Container[str], job: Job) -> bool:
+def _has_label(labels: Container[str], job: Job) -> bool:
     return job.label in labels
 
 
@@ -98,14 +98,14 @@ def _rates(specs: Specs, budget: str, job: Job, first: CheckResult, results: Seq
         planted=len(declared),
         seen=detected,
         power_at_least=proportion_limits(detected, len(declared), 0.05)[0] if declared else 0.0,
-        wrong=others(count_false_reds(pinned, statuses), len(statuses), first.alpha)
-        or others(len(declared) - detected, len(declared), 1.0 - first.power),
+        wrong=is_improbable(count_false_reds(pinned, statuses), len(statuses), first.alpha)
+        or is_improbable(len(declared) - detected, len(declared), 1.0 - first.power),
     )
 
 
-def others(count: int, of: int, rate: float) -> bool:
-    """Test whether ``count`` or more events in ``of`` trials have a probability below one in a million at this rate."""
-    return float(stats.binom.sf(count - 1, of, rate)) < SURE
+def is_improbable(count: int, trials: int, rate: float) -> bool:
+    """Test whether ``count`` or more events in ``trials`` have a probability below one in a million at this rate."""
+    return float(stats.binom.sf(count - 1, trials, rate)) < MAX_PROBABILITY
 
 
-SURE = 1e-6
+MAX_PROBABILITY = 1e-6

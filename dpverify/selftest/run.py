@@ -21,7 +21,7 @@ import msgspec
 from dpverify.foreign import interrupts_ignored
 from dpverify.harness.run.manifest import commit, machine, versions
 from dpverify.selftest.catalogue import FOLDER, KINDS, CatalogueError, Fault, load_faults, planted
-from dpverify.selftest.detection import Children, look
+from dpverify.selftest.detection import Children, run_guards
 from dpverify.selftest.records import FaultOutcome, Selftest, Sighting
 from dpverify.shared_types import ReportProgress
 
@@ -38,16 +38,16 @@ COPIED = (
         "CITATION.cff",
     ),
 )  # files that tests read
-BASELINE = 3600.0  # seconds within which all claims and tests must pass on the code without a fault
-OURS = re.compile(rb'\["[0-9a-f]{64}",\{')  # beginning of a stored outcome
+BASELINE_SECONDS = 3600.0  # seconds within which all claims and tests must pass on the code without a fault
+OUTCOME_START = re.compile(rb'\["[0-9a-f]{64}",\{')  # beginning of a stored outcome
 
 
-class NotGreen(Exception):  # noqa: N818 it is what was found
+class FailingGuardsError(Exception):
     """Claims or tests that must notice faults fail, or do not run, on the code without a fault."""
 
-    def __init__(self, red: Sequence[Sighting]) -> None:
-        self.red = {sighting.check for sighting in red}
-        super().__init__("without a fault: " + ", ".join(f"{sighting.check}: {sighting.saw}" for sighting in red))
+    def __init__(self, sightings: Sequence[Sighting]) -> None:
+        self.red = {sighting.check for sighting in sightings}
+        super().__init__("without a fault: " + ", ".join(f"{sighting.check}: {sighting.saw}" for sighting in sightings))
 
 
 class StateError(ValueError):
@@ -62,7 +62,7 @@ def code_digest(root: Path) -> str:
         for path in paths:
             inside = path.relative_to(root)
             is_test = path.name.startswith("test_") or FOLDER in inside.parents
-            if path.is_file() and not _unwanted(inside) and not is_test:
+            if path.is_file() and not _is_ignored(inside) and not is_test:
                 digest.update(f"{inside.as_posix()} {_digest(path)}\n".encode())
     return digest.hexdigest()
 
@@ -71,7 +71,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _unwanted(path: Path) -> bool:
+def _is_ignored(path: Path) -> bool:
     return "__pycache__" in path.parts or path.name.startswith(".")
 
 
@@ -82,7 +82,7 @@ def fault_key(fault: Fault, root: Path, code: str) -> str:
     return hashlib.sha256(msgspec.json.encode(fault) + "".join(parts).encode()).hexdigest()
 
 
-def remembered(state: Path) -> dict[str, FaultOutcome]:
+def load_outcomes(state: Path) -> dict[str, FaultOutcome]:
     """Return the outcomes of earlier runs by their keys; lines that an interrupted run left incomplete are ignored.
 
     Raises a :class:`StateError` if the file is damaged or has another format. The caller must not write to it then.
@@ -96,7 +96,7 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
         try:
             key, outcome = msgspec.json.decode(line, type=tuple[str, FaultOutcome])
         except msgspec.ValidationError as error:
-            if OURS.match(line):  # written by another version
+            if OUTCOME_START.match(line):  # written by another version
                 continue
             raise StateError(f"entry {number} is no outcome of a selftest: {error}") from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -107,7 +107,7 @@ def remembered(state: Path) -> dict[str, FaultOutcome]:
     return outcomes
 
 
-def remember(state: Path, key: str, outcome: FaultOutcome) -> None:
+def save_outcome(state: Path, key: str, outcome: FaultOutcome) -> None:
     """Append an outcome as a new line; the leading line break separates it from an incomplete line."""
     with state.open("ab") as file:
         file.write(b"\n" + msgspec.json.encode((key, outcome)) + b"\n")
@@ -127,20 +127,20 @@ def selftest(
     ``limit``: seconds for one fault. Raises :class:`NotGreen` if a claim or test fails without a fault. Ctrl-C is
     raised again, and ``state`` then has the outcomes so far.
     """
-    tell = report or (lambda done, total, label: None)
+    progress = report or (lambda done, total, label: None)
     code = code_digest(root)
     keys = {fault.id: fault_key(fault, root, code) for fault in faults}
-    outcome_of_key = remembered(state)
+    outcome_of_key = load_outcomes(state)
     todo = [fault for fault in faults if keys[fault.id] not in outcome_of_key]
-    tell(len(faults) - len(todo), len(faults), "the code without a fault")
+    progress(len(faults) - len(todo), len(faults), "the code without a fault")
     if todo:
-        with work_folder("dpverify-selftest-") as work, closing(_decide(root, todo, work, jobs, limit)) as decided:
-            for outcome in decided:
+        with work_folder("dpverify-selftest-") as work, closing(_outcomes(root, todo, work, jobs, limit)) as decisions:
+            for outcome in decisions:
                 key = keys[outcome.id]
                 outcome_of_key[key] = outcome
-                remember(state, key, outcome)
+                save_outcome(state, key, outcome)
                 done = sum(key_of_fault in outcome_of_key for key_of_fault in keys.values())
-                tell(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
+                progress(done, len(faults), f"{outcome.id}: {'MISSED' if outcome.missed else 'noticed'}")
     outcomes = [outcome_of_key[keys[fault.id]] for fault in faults]
     return Selftest(
         versions=versions(),
@@ -153,20 +153,20 @@ def selftest(
     )
 
 
-def _decide(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
+def _outcomes(root: Path, faults: Sequence[Fault], work: Path, jobs: int, limit: float) -> Generator[FaultOutcome]:
     children = Children()
     green = work / "green"
     pool = ThreadPoolExecutor(jobs)
     try:
         copy(root, green)
         checks = list(dict.fromkeys(name for fault in faults for name in fault.noticed_by))
-        red = [sighting for sighting in look_at_green(pool, children, green, checks, jobs) if sighting.saw != "nothing"]
+        red = [sighting for sighting in run_green(pool, children, green, checks, jobs) if sighting.saw != "nothing"]
         if red:
-            raise NotGreen(red)
-        begun = [
-            pool.submit(_one, children, green, work / f"fault-{n}", fault, limit) for n, fault in enumerate(faults)
+            raise FailingGuardsError(red)
+        futures = [
+            pool.submit(_run, children, green, work / f"fault-{n}", fault, limit) for n, fault in enumerate(faults)
         ]
-        for future in as_completed(begun):
+        for future in as_completed(futures):
             yield future.result()
     finally:
         end_work(children, pool)
@@ -190,13 +190,13 @@ def end_work(children: Children, pool: ThreadPoolExecutor) -> None:
         pool.shutdown(cancel_futures=True)
 
 
-def look_at_green(
+def run_green(
     pool: ThreadPoolExecutor, children: Children, green: Path, checks: Sequence[str], jobs: int
 ) -> list[Sighting]:
     """Run claims and tests on the code without a fault, in as many processes as there are jobs."""
     parts = [part for k in range(jobs) if (part := checks[k::jobs])]
-    looks = [pool.submit(look, children, green, part, BASELINE, stop=False) for part in parts]
-    return [sighting for future in looks for sighting in future.result()]
+    futures = [pool.submit(run_guards, children, green, part, BASELINE_SECONDS, stop=False) for part in parts]
+    return [sighting for future in futures for sighting in future.result()]
 
 
 def copy(root: Path, to: Path) -> None:
@@ -237,7 +237,7 @@ def plant(green: Path, folder: Path, fault: Fault, changed: str) -> Iterator[Non
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: float) -> FaultOutcome:
+def _run(children: Children, green: Path, folder: Path, fault: Fault, limit: float) -> FaultOutcome:
     """Plant one fault, and run the claims and tests that must notice it."""
     begin = time.monotonic()
     outcome = FaultOutcome(id=fault.id, kind=fault.kind, what=fault.what, module=fault.module, size=fault.size)
@@ -246,7 +246,7 @@ def _one(children: Children, green: Path, folder: Path, fault: Fault, limit: flo
     except CatalogueError as error:
         return msgspec.structs.replace(outcome, error=str(error))
     with plant(green, folder, fault, changed):
-        sightings = look(children, folder, fault.noticed_by, limit)
+        sightings = run_guards(children, folder, fault.noticed_by, limit)
     return msgspec.structs.replace(outcome, seconds=round(time.monotonic() - begin, 1), sightings=sightings)
 
 

@@ -17,7 +17,7 @@ from dpverify.harness.run.sources import PAPERS
 from dpverify.ledger.load import bundled
 from dpverify.ledger.specs import Specs
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, papers_first
+from dpverify.report.collect import ReportError, ordered_runs
 from dpverify.report.files import is_generated
 from dpverify.report.folder import FIGURES
 from dpverify.report.pages.repository import recorded
@@ -26,7 +26,7 @@ from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.write import drawn_elsewhere, other_pages
 from dpverify.report.pages.write import render_report as render
 from dpverify.site.claims import TABLE, claim_pages
-from dpverify.site.output import FIRST, START, check_out, check_picture, publish
+from dpverify.site.output import FRONT_PAGE, START_PAGE, check_out, check_picture, publish
 from dpverify.symbolic.rules import CATALOGUE
 
 _FENCE = re.compile(r"^(?P<fence>[ \t>\d.)*+-]*(?:`{3,}|~{3,}|:{3,}))(?P<info>[ \t]*(?:\\*\{|&)[^\n]*)$", re.MULTILINE)
@@ -102,14 +102,14 @@ def build_site(out: Path, reports: Path, specs: Specs, commands: str, checks: st
         Sphinx(
             str(source), None, str(built), str(Path(work) / "doctrees"), "html", CONFIG, status=None, warning=warnings
         ).build()
-        (built / START).write_bytes((built / FIRST).read_bytes())
+        (built / START_PAGE).write_bytes((built / FRONT_PAGE).read_bytes())
         publish(built, out)
     return warnings.getvalue().splitlines()
 
 
 def site_files(reports: Path, specs: Specs, commands: str, checks: str = PAPERS) -> dict[str, bytes]:
     """Return all input files of Sphinx by path: the report, the claims, the guides, the commands and the API."""
-    runs = papers_first(recorded(reports))
+    runs = ordered_runs(recorded(reports))
     other_names = other_pages(reports)
     pages_of_papers = render(runs, specs.papers, other_names, drawn_elsewhere(reports))
     files = {f"reports/{name}": content for name, content in pages_of_papers.items()}

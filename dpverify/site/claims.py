@@ -18,7 +18,7 @@ from dpverify.harness.run.sources import PAPERS, load_checks
 from dpverify.ledger.results import AmendmentResult, Result, Run
 from dpverify.ledger.specs import PaperSpec, Specs
 from dpverify.report import markdown as md
-from dpverify.report.collect import by_claim, claim_id, papers_first
+from dpverify.report.collect import by_claim, claim_id, ordered_runs
 from dpverify.report.pages.layout import Places, lay_out
 from dpverify.report.pages.proofs import PAGE as PROOFS
 from dpverify.report.pages.proofs import ProofPage, proof_book
@@ -48,7 +48,7 @@ def code_of(claim: str, source: str = PAPERS) -> dict[str, Names]:
     todo = list(judges)
     while todo:
         for home, imported in imported_names(todo.pop()):
-            if not _below(home, package):
+            if not _is_inside(home, package):
                 continue
             if ".checks" in home:
                 if home not in checks:
@@ -120,12 +120,12 @@ def _piece(lines: Sequence[str], start: int, end: int) -> str:
     return f"{fence}{{code-block}} python\n:lineno-start: {start + 1}\n\n{text}\n{fence}" if text else ""
 
 
-def _below(module: str, package: str) -> bool:
+def _is_inside(module: str, package: str) -> bool:
     return module.startswith(f"{package}.")
 
 
 TABLE = "claims/README.md"
-UP = "../../"  # from the page of a claim to the site's root
+ROOT = "../../"  # from the page of a claim to the site's root
 
 
 VARIANTS = {
@@ -153,7 +153,7 @@ def claim_pages(
         for used in uses:
             used_by.setdefault(used, []).append(claim)
     judged = {result.claim for run in runs.values() for result in run.results}
-    pages = {TABLE: _table([result for run in papers_first(runs).values() for result in run.results])}
+    pages = {TABLE: _table([result for run in ordered_runs(runs).values() for result in run.results])}
     for key, run in runs.items():
         places = lay_out(key, run).places(run)
         proofs = _proof_page(specs.papers.get(key), judged)
@@ -167,17 +167,17 @@ def claim_pages(
                 for word, related in around.items()
                 if judged.intersection(related)
             ]
-            report = f"{UP}reports/{places.pages[claim]}#{claim_id(group[0])}"
+            report = f"{ROOT}reports/{places.pages[claim]}#{claim_id(group[0])}"
             pages[_page(claim, "claims/")] = md.document(
                 [
                     "---\norphan: true\n---",
                     f"# {md.code(claim)}",
                     f"[All claims](../README.md) · [In the report]({report})",
                     readings_block(group),
-                    claim_section(group, run.run.budget, f"{UP}reports/figures", ()),
+                    claim_section(group, run.run.budget, f"{ROOT}reports/figures", ()),
                     *_proofs(claim, proofs, certificates),
                     "## Code",
-                    code_block(code, UP) or "No check is written for it.",
+                    code_block(code, ROOT) or "No check is written for it.",
                     "## Related claims" if links else "",
                     "\n\n".join(links),
                 ]
@@ -191,7 +191,7 @@ def _proof_page(paper: PaperSpec | None, judged: Collection[str]) -> ProofPage |
         return None
     key = paper.info.key
     places = Places({claim: f"{claim.partition(':')[2]}.md" for claim in judged})
-    lines = ProofLines(key, proof_book(paper), places, f"{UP}reports/{RULES}", f"{UP}reports/{key}/{PROOFS}")
+    lines = ProofLines(key, proof_book(paper), places, f"{ROOT}reports/{RULES}", f"{ROOT}reports/{key}/{PROOFS}")
     return ProofPage(lines, paper.claims)
 
 

@@ -21,11 +21,11 @@ COLOURED = (Comment, Keyword, String, Name.Function, Name.Class)
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the lexer for the language ``python``."""
-    app.add_lexer("python", FewColours)
+    app.add_lexer("python", PlainPythonLexer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class FewKinds(Filter):  # type: ignore[misc]  # Pygments ships no types
+class MergedKinds(Filter):  # type: ignore[misc]  # Pygments ships no types
     """Merge neighbouring tokens of the same kind. All kinds without a colour count as one kind."""
 
     def filter(self, lexer: Lexer, stream: Iterable[tuple[_TokenType, str]]) -> Iterator[tuple[_TokenType, str]]:
@@ -35,12 +35,12 @@ class FewKinds(Filter):  # type: ignore[misc]  # Pygments ships no types
             yield kind, "".join(text for _, text in pieces)
 
 
-class FewColours(PythonLexer):  # type: ignore[misc]  # Pygments ships no types
+class PlainPythonLexer(PythonLexer):  # type: ignore[misc]  # Pygments ships no types
     """Python's lexer with few kinds of tokens."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.add_filter(FewKinds())
+        self.add_filter(MergedKinds())
 
 
 def _kind(token: _TokenType) -> _TokenType:

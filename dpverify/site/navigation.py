@@ -13,14 +13,14 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-BEFORE_THE_THEME = 400  # priority of a listener; the theme has Sphinx's default, 500
+LISTENER_PRIORITY = 400  # priority of a listener; the theme has Sphinx's default, 500
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     navigation = Navigation()
     app.connect("env-check-consistency", lambda _, environment: navigation.read(environment.toctree_includes))
-    app.connect("html-page-context", navigation.replace, priority=BEFORE_THE_THEME)
+    app.connect("html-page-context", navigation.replace, priority=LISTENER_PRIORITY)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

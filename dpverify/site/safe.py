@@ -15,7 +15,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 SCHEMES = ("http", "https", "mailto")
-EARLY = 100  # before Sphinx collects images and downloads, which copies files
+EARLY_PRIORITY = 100  # before Sphinx collects images and downloads, which copies files
 
 _HTML = re.compile(
     r"""(?:\s|[^<>]
@@ -33,7 +33,7 @@ _INVISIBLE = re.compile(r"[\x00-\x20\x7f-\xa0\u200b-\u200f\u2028-\u202f\ufeff]")
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the extension."""
     app.connect("builder-inited", _forbid_files)
-    app.connect("doctree-read", _clean, priority=EARLY)
+    app.connect("doctree-read", _clean, priority=EARLY_PRIORITY)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

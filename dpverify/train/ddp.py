@@ -127,7 +127,7 @@ def main() -> int:
     return 0
 
 
-RESERVED: Final = 0.01
+RESERVED_SHARE: Final = 0.01
 """Fraction of delta for the distance between the exact and the accounted distribution of noise made inside."""
 
 
@@ -178,8 +178,8 @@ def ddp_epsilon(s: DdpSettings, sizes: Sequence[int], dimension: int, delta: flo
         return sampled_epsilon(rate, s.sigma, s.steps, delta)
     shift, numbers = DEVIATIONS[s.noise] / s.sigma, float(s.steps * dimension)
     law = binomial_noise if s.noise == "bits" else ratio_noise
-    epsilon = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - RESERVED) * delta)
-    return epsilon if law.spent(numbers, epsilon) <= RESERVED * delta else math.inf
+    epsilon = _renyi_epsilon(law.renyi_bounds(shift), rate, s.steps, (1.0 - RESERVED_SHARE) * delta)
+    return epsilon if law.delta_spent(numbers, epsilon) <= RESERVED_SHARE * delta else math.inf
 
 
 def with_inside_sigma(

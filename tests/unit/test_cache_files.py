@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dpverify import cache_files
-from dpverify.cache_files import default_store, digest_of, keep, recall
+from dpverify.cache_files import default_store, digest_of, read_cached, write_cached
 from tests.for_each import for_each
 
 KEY = digest_of(["source"])
@@ -25,45 +25,45 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_is_kept_is_recalled_under_its_key_only(folder: Path) -> None:
-    keep("kind", KEY, b"payload")
-    assert recall("kind", KEY) == b"payload"
-    assert recall("kind", digest_of(["other"])) is None
-    assert recall("another", KEY) is None
+    write_cached("kind", KEY, b"payload")
+    assert read_cached("kind", KEY) == b"payload"
+    assert read_cached("kind", digest_of(["other"])) is None
+    assert read_cached("another", KEY) is None
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 
 @for_each("damage", [b"", b"payload", b"\0" * 64])
 def test_a_damaged_file_counts_as_missing_and_is_written_again(folder: Path, damage: bytes) -> None:
-    keep("kind", KEY, b"payload")
+    write_cached("kind", KEY, b"payload")
     (file,) = folder.iterdir()
     file.write_bytes(damage)
-    assert recall("kind", KEY) is None
-    keep("kind", KEY, b"payload")
-    assert recall("kind", KEY) == b"payload"
+    assert read_cached("kind", KEY) is None
+    write_cached("kind", KEY, b"payload")
+    assert read_cached("kind", KEY) == b"payload"
 
 
 def test_one_changed_byte_counts_as_missing(folder: Path) -> None:
-    keep("kind", KEY, b"payload")
+    write_cached("kind", KEY, b"payload")
     (file,) = folder.iterdir()
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
-    assert recall("kind", KEY) is None
+    assert read_cached("kind", KEY) is None
 
 
 def test_a_folder_that_cannot_be_made_changes_nothing(folder: Path) -> None:
     folder.write_text("a file stands where the folder should be", encoding="utf-8")
-    keep("kind", KEY, b"payload")
-    assert recall("kind", KEY) is None
+    write_cached("kind", KEY, b"payload")
+    assert read_cached("kind", KEY) is None
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="the superuser may write anywhere")
 def test_a_read_only_folder_changes_nothing(folder: Path) -> None:
-    keep("kind", KEY, b"payload")
+    write_cached("kind", KEY, b"payload")
     folder.chmod(0o500)
-    keep("kind", digest_of(["other"]), b"other")
-    assert recall("kind", KEY) == b"payload"
-    assert recall("kind", digest_of(["other"])) is None
+    write_cached("kind", digest_of(["other"]), b"other")
+    assert read_cached("kind", KEY) == b"payload"
+    assert read_cached("kind", digest_of(["other"])) is None
     folder.chmod(0o700)
 
 
@@ -77,24 +77,24 @@ def test_a_write_that_fails_leaves_no_file(
 
     folder.mkdir(exist_ok=True)
     monkeypatch.setattr(Path, step, refuse)
-    keep("kind", KEY, b"payload")
+    write_cached("kind", KEY, b"payload")
     assert list(folder.iterdir()) == []
-    assert recall("kind", KEY) is None
+    assert read_cached("kind", KEY) is None
 
 
 def test_a_folder_in_place_of_a_file_counts_as_missing(folder: Path) -> None:
     (folder / f"kind.{KEY}.kept").mkdir(parents=True)
-    keep("kind", KEY, b"payload")
-    assert recall("kind", KEY) is None
+    write_cached("kind", KEY, b"payload")
+    assert read_cached("kind", KEY) is None
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 
 @for_each("length", [0, 1, 31, 32, 33, 38])
 def test_a_file_that_is_cut_off_counts_as_missing(folder: Path, length: int) -> None:
-    keep("kind", KEY, b"payload")
+    write_cached("kind", KEY, b"payload")
     (file,) = folder.iterdir()
     file.write_bytes(file.read_bytes()[:length])
-    assert recall("kind", KEY) is None
+    assert read_cached("kind", KEY) is None
 
 
 def test_a_user_without_a_home_folder_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,16 +104,16 @@ def test_a_user_without_a_home_folder_has_no_cache(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("DPVERIFY_STORE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "home", homeless)
-    keep("kind", KEY, b"payload")
-    assert recall("kind", KEY) is None
+    write_cached("kind", KEY, b"payload")
+    assert read_cached("kind", KEY) is None
 
 
 def test_many_writers_and_readers_at_once_see_whole_files(folder: Path) -> None:
     payloads = [bytes([number]) * 200_000 for number in range(8)]
 
     def work(number: int) -> bytes | None:
-        keep("kind", KEY, payloads[number % 8])
-        return recall("kind", KEY)
+        write_cached("kind", KEY, payloads[number % 8])
+        return read_cached("kind", KEY)
 
     with ThreadPoolExecutor(8) as pool:
         assert all(payload in payloads for payload in pool.map(work, range(64)))
@@ -122,22 +122,23 @@ def test_many_writers_and_readers_at_once_see_whole_files(folder: Path) -> None:
 
 def test_two_processes_that_write_at_once_leave_a_whole_file(folder: Path) -> None:
     program = (
-        "import sys; from dpverify.cache_files import keep, recall\n"
-        f"for _ in range(100): keep('kind', {KEY!r}, sys.argv[1].encode() * 50_000); assert recall('kind', {KEY!r})"
+        "import sys; from dpverify.cache_files import read_cached, write_cached\n"
+        f"for _ in range(100): write_cached('kind', {KEY!r}, sys.argv[1].encode() * 50_000); "
+        f"assert read_cached('kind', {KEY!r})"
     )
     running = [subprocess.Popen([sys.executable, "-c", program, letter]) for letter in "abc"]
     assert [process.wait() for process in running] == [0, 0, 0]
-    assert recall("kind", KEY) in {letter * 50_000 for letter in (b"a", b"b", b"c")}
+    assert read_cached("kind", KEY) in {letter * 50_000 for letter in (b"a", b"b", b"c")}
     assert [file.name for file in folder.iterdir()] == [f"kind.{KEY}.kept"]
 
 
 def test_old_files_of_a_kind_go(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_files, "MOST_FILES", 3)
+    monkeypatch.setattr(cache_files, "MAX_FILES", 3)
     for number in range(6):
-        keep("kind", digest_of([str(number)]), b"payload")
-    keep("another", KEY, b"payload")
+        write_cached("kind", digest_of([str(number)]), b"payload")
+    write_cached("another", KEY, b"payload")
     assert sum(file.name.startswith("kind.") for file in folder.iterdir()) == 3
-    assert recall("another", KEY) == b"payload"
+    assert read_cached("another", KEY) == b"payload"
 
 
 def test_a_digest_knows_where_texts_end() -> None:
@@ -147,6 +148,6 @@ def test_a_digest_knows_where_texts_end() -> None:
 
 
 def test_the_cache_lies_beside_the_store(folder: Path) -> None:
-    keep("kind", KEY, b"payload")
+    write_cached("kind", KEY, b"payload")
     assert folder == default_store().with_suffix(".cache")
     assert folder.is_dir()

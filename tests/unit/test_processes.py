@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.processes import process_pool, spooled, unspooled
+from dpverify.processes import process_pool, read_spooled, spool
 from tests.for_each import for_each
 from tests.unit.alive import is_alive
 
@@ -139,7 +139,7 @@ def test_a_child_that_never_reads_blocks_nobody(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["dpverify", "x" * 1_000_000])
     child_program(line)
-    with spooled(LARGE) as file, process_pool(1, unspooled, (file,), wait=False) as pool:
+    with spool(LARGE) as file, process_pool(1, read_spooled, (file,), wait=False) as pool:
         future = pool.submit(os.getpid)
         if "sleep" not in line:
             assert isinstance(future.exception(60), BrokenProcessPool)
@@ -159,10 +159,10 @@ def _die_while_answering() -> None:
 
 
 def test_a_large_value_is_read_by_a_child_and_its_file_is_removed() -> None:
-    with spooled(LARGE) as file:
+    with spool(LARGE) as file:
         assert Path(file).stat().st_mode & 0o077 == 0
         with process_pool(1, wait=True) as pool:
-            assert pool.submit(unspooled, file).result() == LARGE
+            assert pool.submit(read_spooled, file).result() == LARGE
     assert not Path(file).exists()
 
 

@@ -14,10 +14,10 @@ from dpverify.algorithms.algorithm import Algorithm
 from dpverify.compare.experiments.records import (
     ClaimedOrder,
     ComparedData,
-    Judged,
     NetworkResult,
     TableResult,
     TunedRow,
+    Verdict,
 )
 from dpverify.compare.records import MeanInterval, corrected_level, interval
 from dpverify.kernels import check
@@ -193,13 +193,13 @@ def _orders(
             method=row.method,
             other=other_row.method,
             difference=difference,
-            seen=judged(difference),
+            seen=verdict_of(difference),
         )
 
 
-def judged(difference: MeanInterval) -> Judged:
+def verdict_of(difference: MeanInterval) -> Verdict:
     """Return "as claimed" if the whole interval is below 0, since smaller values are better."""
-    words: dict[str, Judged] = {"lower": "as claimed", "higher": "the other way round"}
+    words: dict[str, Verdict] = {"lower": "as claimed", "higher": "the other way round"}
     return words.get(difference.seen, "no difference seen")
 
 

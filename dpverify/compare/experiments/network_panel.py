@@ -117,7 +117,7 @@ def network_orderings(statements: Sequence[OrderStatement], rows: Sequence[Netwo
 
 
 def _differences(column: str, row: NetworkRow, other_row: NetworkRow) -> list[float]:
-    return [_less(column, mine, theirs) for mine, theirs in zip(row.runs, other_row.runs, strict=True)]
+    return [_less(column, left, right) for left, right in zip(row.runs, other_row.runs, strict=True)]
 
 
 def _less(column: str, mine: NetworkRun, theirs: NetworkRun) -> float:

@@ -45,9 +45,9 @@ CLAIMS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 """Records of wang2019, with the columns that decide them. ``iterations`` and ``seconds`` are counted until the method
 reaches the final test error of the worse method."""
 
-TRIES: Final = 12
+MAX_TRIALS: Final = 12
 GRID_STREAM = 8
-CONSTANT = 1e100  # a zeta that no estimate reaches, so that each step is the estimate times 1/(2L)
+UNREACHED_ZETA = 1e100  # a zeta that no estimate reaches, so that each step is the estimate times 1/(2L)
 
 
 class NetworkSetting(NamedTuple):
@@ -100,7 +100,7 @@ class SectionPanel(NetworkPanel):
             w = self.start(seed)
             if not is_recursive:
                 return dp_sgd(self.oracle, n, w, steps, b, eta, unit * clip, seed=seed)
-            p = SrmParameters(steps, b_0, b, change, CONSTANT, 0.5 / eta, unit * clip, later)
+            p = SrmParameters(steps, b_0, b, change, UNREACHED_ZETA, 0.5 / eta, unit * clip, later)
             return DpSrm(self.oracle.with_clips(clip, change), n, w, p, seed=seed)
 
         words = f"b = {b}, step size {eta:g}" + (f", b_0 = {b_0}, C_2 = gamma = {change:g}" if is_recursive else "")
@@ -123,8 +123,8 @@ def grid(method: Algorithm[Any], printed: PrintedNetwork, n: int, request: Exper
     if request.is_smoke:
         return every[len(every) // 2 :][:1]
     drawn = [every[place] for place in generator(request.seed, GRID_STREAM).permutation(len(every))]
-    count = request.settings or TRIES
-    return drawn[:TRIES] if count >= TRIES else spread(sorted(drawn, key=lambda setting: setting.eta), count)
+    count = request.settings or MAX_TRIALS
+    return drawn[:MAX_TRIALS] if count >= MAX_TRIALS else spread(sorted(drawn, key=lambda setting: setting.eta), count)
 
 
 def network_panels(request: ExperimentRequest) -> list[SectionPanel]:

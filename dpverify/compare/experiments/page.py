@@ -36,7 +36,7 @@ from dpverify.report.folder import RecordedPage
 from dpverify.report.numbers import show_float
 from dpverify.report.words import GENERATED
 
-WHAT: Final = (
+INTRODUCTION: Final = (
     "Section 6.1 of [wang2019](wang2019.md) compares DP-SRM with three private methods, on logistic regression with a"
     " nonconvex regularizer. This page repeats its Tables 2 and 3: with its settings, every method tuned over a "
     "stated grid, once with the noise as printed and once with the least that is certified for the same epsilon. Only "
@@ -58,7 +58,7 @@ def page(experiments: Experiments) -> str:
     """Return the text of ``experiments.md``; equal results give equal text."""
     blocks = [block for result in experiments.experiments for block in _section(result)]
     networks = [block for result in experiments.networks for block in _network_section(result)]
-    head = [GENERATED, "# Experiments of papers, repeated", WHAT, PRINTED]
+    head = [GENERATED, "# Experiments of papers, repeated", INTRODUCTION, PRINTED]
     return md.document(
         [*head, _verdicts(experiments.experiments), *blocks, "What to know:", md.bullets(NOTES), *networks]
     )
@@ -175,13 +175,13 @@ def network_figure(result: NetworkResult, table: NetworkTable) -> str:
 
 def figures(experiments: Experiments) -> dict[str, bytes]:
     """Return the figures of all tables as a dict from file name to content."""
-    drawn: dict[str, bytes] = {}
+    svgs: dict[str, bytes] = {}
     for result in experiments.experiments:
         for table in result.tables:
-            drawn |= {table_figure(result, table, noise): table_svg(table, noise) for noise in NOISES}
+            svgs |= {table_figure(result, table, noise): table_svg(table, noise) for noise in NOISES}
     for network_result in experiments.networks:
-        drawn |= {network_figure(network_result, table): network_svg(table) for table in network_result.tables}
-    return drawn
+        svgs |= {network_figure(network_result, table): network_svg(table) for table in network_result.tables}
+    return svgs
 
 
 EXPERIMENTS_PAGE: Final = RecordedPage("experiments", Experiments, page, figures)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from dpverify.compare.records import MeanInterval, Repeatable, interval
 from dpverify.ledger.records import Record
 
-Judged = Literal["as claimed", "the other way round", "no difference seen"]
+Verdict = Literal["as claimed", "the other way round", "no difference seen"]
 
 
 class TunedRow(Record, frozen=True, kw_only=True):
@@ -36,7 +36,7 @@ class ClaimedOrder(Record, frozen=True, kw_only=True):
     method: str = ""  # empty for the paper's method
     other: str
     difference: MeanInterval  # its level is corrected for all orderings on this data set
-    seen: Judged
+    seen: Verdict
 
 
 class ComparedData(Record, frozen=True, kw_only=True):

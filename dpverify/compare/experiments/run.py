@@ -45,7 +45,7 @@ EXPERIMENTS: Final = {
 }
 
 
-TUNING = 1 << 40  # offset of the tuning seed, which is different from all seeds of the results
+TUNING_SEED = 1 << 40  # offset of the tuning seed, which is different from all seeds of the results
 
 
 class TunedRows:
@@ -87,7 +87,7 @@ class TunedRows:
         trials = panel.trials(cell)
         best = trials[0]
         if len(trials) > 1:
-            best = min(trials, key=lambda trial: tuning_loss(panel, trial, request.seed + TUNING))
+            best = min(trials, key=lambda trial: tuning_loss(panel, trial, request.seed + TUNING_SEED))
         else:
             best.start(request.seed).advance(min(2, best.steps))  # compile before the timed runs
         return panel.row(
@@ -97,7 +97,7 @@ class TunedRows:
             certified=best.epsilon.upper if best.epsilon else None,
             steps=best.steps,
             tried=len(trials),
-            runs=[measured(panel, best, request.seed + index) for index in range(request.seeds)],
+            runs=[measured_run(panel, best, request.seed + index) for index in range(request.seeds)],
             **best.setting,
         )
 
@@ -113,7 +113,7 @@ def tuning_loss(panel: Panel, trial: TunedTrial, seed: int) -> float:
     return loss if math.isfinite(loss) else math.inf
 
 
-def measured(panel: Panel, trial: TunedTrial, seed: int) -> Any:
+def measured_run(panel: Panel, trial: TunedTrial, seed: int) -> Any:
     """Run a setting, and measure it during the run and at its end."""
     run = trial.start(seed)
     path = list[tuple[Any, ...]]()

@@ -72,7 +72,7 @@ def ratio(method: Algorithm[Any], noise: Noise, sampling: Sampling, epsilon: flo
 
 
 @lru_cache(maxsize=256)
-def bought(sampling: Sampling, s: float) -> Bounds:
+def attained_bounds(sampling: Sampling, s: float) -> Bounds:
     """Return bounds on the epsilon of this noise: the upper is certified, the lower is attained on some data."""
     if sampling.batch == sampling.examples:
         epsilon = epsilon_of(math.sqrt(sampling.steps) / s, DELTA)
@@ -80,7 +80,7 @@ def bought(sampling: Sampling, s: float) -> Bounds:
     return batch_epsilon([BatchSteps(sampling.rate, s, sampling.steps)], DELTA)
 
 
-def lemma_holds(sampling: Sampling, s: float) -> bool:
+def is_lemma_satisfied(sampling: Sampling, s: float) -> bool:
     """Test whether the conditions of Lemma 3.7 hold at the order for which Lemma 3.9 gives the least epsilon."""
     order = 1.0 + s * math.sqrt(math.log(1.0 / DELTA) / (3.5 * sampling.steps)) / sampling.rate
     inside = sampling.rate * order * (1.0 + s * s)
@@ -128,8 +128,8 @@ def trial_of(
         parties = PARTIES if "parties" in options(method.settings) else 1
         sampling = Sampling(n // parties * parties, b, T)  # each party draws b/m of its at least floor(n/m) examples
         s = ratio(method, noise, sampling, epsilon)
-        budget = bought(sampling, s)
-        conditions = lemma_holds(sampling, s) if noise == "printed" and 1 < b < n else None
+        budget = attained_bounds(sampling, s)
+        conditions = is_lemma_satisfied(sampling, s) if noise == "printed" and 1 < b < n else None
         recursive = isinstance(method, RecursiveMomentum)
         start = _recursive(problem, T, b, s, scale, parties) if recursive else _descent(problem, T, b, s, scale)
     setting = {"passes": data_passes, "batch": b, "scale": float(scale), "ratio": s, "conditions": conditions}

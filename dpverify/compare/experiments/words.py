@@ -54,7 +54,7 @@ the digits data set is not the paper's data
 )
 SECTION_NOTES: Final = tuple(
     f"""\
-each method tries {networks.TRIES} random settings of its printed grid, or the whole grid if it has fewer
+each method tries {networks.MAX_TRIALS} random settings of its printed grid, or the whole grid if it has fewer
 --settings N tries N of the whole grid, spread by their step size, which is the same for both methods
 both methods evaluate the same number of example gradients; an iteration of DP-SRM takes twice as many as one of DP-SGD
 iterations and seconds are counted until the method reaches the final test error of the worse method

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from dpverify.cache_files import Snapshot, digest_of, keep, recall, snapshot
+from dpverify.cache_files import Snapshot, digest_of, read_cached, snapshot, write_cached
 
 
 class CheckPlace(NamedTuple):
@@ -116,7 +116,7 @@ def _made_by() -> Snapshot:
 
 
 def _read_table() -> dict[str, Code]:
-    payload = recall(KIND, FILE)
+    payload = read_cached(KIND, FILE)
     if payload is None:
         return {}
     try:
@@ -132,5 +132,5 @@ def keep_new_code() -> None:
         return
     added = {key: _table()[key] for key in _NEW}
     table = _read_table() | added
-    keep(KIND, FILE, msgspec.json.encode((_made_by().digest, table if len(table) <= MOST_FILES else added)))
+    write_cached(KIND, FILE, msgspec.json.encode((_made_by().digest, table if len(table) <= MOST_FILES else added)))
     _NEW.clear()

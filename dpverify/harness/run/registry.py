@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from dpverify.foreign import ForeignError, foreign_code, located
+from dpverify.foreign import ForeignError, foreign_code, text_with_line
 from dpverify.harness.evidence.source_code import CheckPlace, first_line
 from dpverify.ledger.errors import SpecError
 
@@ -116,7 +116,7 @@ def import_checks(module: str) -> PaperChecks:
             checks: PaperChecks = import_module(module).CHECKS
     except ForeignError as failure:
         error = failure.__cause__ or failure
-        raise SpecError(module, "", "", "", f"its checks cannot be imported: {located(error)}") from error
+        raise SpecError(module, "", "", "", f"its checks cannot be imported: {text_with_line(error)}") from error
     return checks
 
 

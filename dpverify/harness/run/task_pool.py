@@ -30,7 +30,7 @@ from dpverify.harness.run.tasks import (
     run_in_worker,
     run_task,
 )
-from dpverify.processes import START_SECONDS, end_workers, process_pool, spooled, workers_of
+from dpverify.processes import START_SECONDS, end_workers, process_pool, spool, workers_of
 
 PER_WORKER = 2  # blocks under way per worker
 SWITCH_INTERVAL = 2e-4  # thread switch interval in seconds here; with the usual 5 ms, the worker would wait
@@ -123,7 +123,7 @@ def _run_until_death(
     proofs = {place for place, job in enumerate(jobs) if several and job.find().method == "derivation"}
     other_jobs = set(range(len(jobs))) - proofs
     with ExitStack() as stack:
-        file = stack.enter_context(spooled(jobs))
+        file = stack.enter_context(spool(jobs))
         prepare = partial(prepare_worker, foreign=limit > 0.0)
         ours = limit == 0.0  # otherwise a thread left behind by foreign code would be waited for
         pools = [stack.enter_context(process_pool(1, prepare, (file,), wait=ours)) for _ in range(workers)]
@@ -211,8 +211,8 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
                     outcomes.put((task, BlockOutcome(None, 0.0, describe(error))))
         outcomes.put(None)
 
-    spool = ExitStack()
-    file = spool.enter_context(spooled(jobs))
+    stack = ExitStack()
+    file = stack.enter_context(spool(jobs))
     prepared: Future[None] | None = None
     with suppress(BrokenProcessPool):  # if the worker has died before, the first task also fails
         prepared = worker.submit(prepare_worker, file)
@@ -244,4 +244,4 @@ def run_with_early_worker(jobs: list[Job], tasks: deque[Task], worker: Executor)
     finally:
         sys.setswitchinterval(turn)
         tasks.clear()
-        spool.close()
+        stack.close()

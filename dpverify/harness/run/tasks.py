@@ -17,7 +17,7 @@ from dpverify.harness.checks import Check, Context
 from dpverify.harness.finished import BlockOutcome
 from dpverify.harness.run.sources import find_check
 from dpverify.kernels.numba_internals import seconds_compiling
-from dpverify.processes import end_copies, own_group, unspooled
+from dpverify.processes import exit_forked_copies, own_group, read_spooled
 from dpverify.symbolic.exact.numbers import working_precision
 
 STAGE_SEPARATOR = " of "  # separates a stage of a check from the check's label, in names of foreign code
@@ -111,7 +111,7 @@ def run_task(job: Runnable, block: int) -> BlockOutcome:
 def run_in_worker(place: int, block: int) -> BlockOutcome:
     """Run one block of a job of this worker process."""
     outcome = run_task(_jobs[place], block)
-    end_copies()
+    exit_forked_copies()
     return outcome
 
 
@@ -125,12 +125,12 @@ def describe(error: BaseException) -> str:
 def prepare_worker(file: str | None = None, *, foreign: bool = False) -> None:
     """Set up a worker process. The parent handles Ctrl-C, and linear algebra uses one thread.
 
-    ``file``: contains the jobs, as `spooled` writes them. ``foreign``: the code is foreign, and processes that it
+    ``file``: contains the jobs, as `spool` writes them. ``foreign``: the code is foreign, and processes that it
     starts must end with this process.
     """
     if foreign:
         own_group()
         keep_originals()
-    _jobs[:] = [] if file is None else unspooled(file)
+    _jobs[:] = [] if file is None else read_spooled(file)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.privacy.audit.counting import largest_bound, nearly_lower_epsilon
-from dpverify.privacy.audit.game import play, rounds_of, training_of
+from dpverify.privacy.audit.game import play, total_rounds, training_rounds
 from dpverify.privacy.audit.gaussian import sample
 from dpverify.privacy.audit.learning import UserScore
 from dpverify.privacy.audit.records import (
@@ -36,14 +36,14 @@ from dpverify.privacy.audit.records import (
     Power,
     number,
 )
-from dpverify.privacy.audit.sampling import Draws, Elsewhere, Mechanism, Source
+from dpverify.privacy.audit.sampling import AuditBackend, Draws, Mechanism, Source
 from dpverify.privacy.gaussian import mu_of
-from dpverify.privacy.noncentral_f import REACH, SERIES, noncentrality_of, quantile
+from dpverify.privacy.noncentral_f import MAX_NONCENTRALITY, MAX_TOTAL, noncentrality_of, quantile
 from dpverify.shared_types import ReportProgress
 
-CHANCE = 0.9  # probability with which the smallest detectable fault is detected
+TARGET_POWER = 0.9  # probability with which the smallest detectable fault is detected
 
-MISPLACED = 0.45  # distance of a learned threshold from the best one, in standard deviations of the noise
+THRESHOLD_ERROR = 0.45  # distance of a learned threshold from the best one, in standard deviations of the noise
 
 # thresholds, measured from the midpoint of the means in standard deviations of the noise
 THRESHOLD_PLACES = np.linspace(0.0, 8.0, 161)
@@ -52,7 +52,7 @@ RATIO_STEP = 1.1  # ratio of consecutive tried ratios of sigmas
 
 # ratios tried at once, and number of times a step is subdivided: to 0.00003
 STEP_PARTS = 8
-PARTINGS = 4
+RATIO_REFINEMENTS = 4
 
 LARGEST_RATIO = 1e3  # about the largest ratio of the claimed sigma to the real one that is tried
 
@@ -60,14 +60,14 @@ LARGEST_RATIO = 1e3  # about the largest ratio of the claimed sigma to the real 
 def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Power:
     """Return the power of the audit without assumptions for a one-dimensional Gaussian mechanism; approximate.
 
-    The learned threshold is assumed to be ``MISPLACED`` away from the best one.
+    The learned threshold is assumed to be ``THRESHOLD_ERROR`` away from the best one.
     """
     claimed = mu_of(epsilon, delta)
     short = np.array([claimed / 0.85])
     if trials < 1:
-        return Power(chance=CHANCE, shortfall=None, largest_epsilon=0.0)
+        return Power(chance=TARGET_POWER, shortfall=None, largest_epsilon=0.0)
     return Power(
-        chance=CHANCE,
+        chance=TARGET_POWER,
         shortfall=_shortfall(lambda mu: _is_refuted(mu, epsilon, delta, trials, alpha), claimed),
         n_for_15_percent=_smallest_n(lambda n: bool(_is_refuted(short, epsilon, delta, rounds(n), alpha).all())),
         largest_epsilon=number(largest_bound(trials, delta, alpha)),
@@ -76,27 +76,27 @@ def power_of_any(epsilon: float, delta: float, trials: int, alpha: float) -> Pow
 
 def rounds(n: int) -> int:
     """Return how many rounds of a game with about n outputs per data set are judged, that is, not used for training."""
-    total = rounds_of(n)
-    return total - training_of(total, 1)
+    total = total_rounds(n)
+    return total - training_rounds(total, 1)
 
 
 def _is_refuted(mu: Floats, epsilon: float, delta: float, trials: int, alpha: float) -> Bits:
-    """Return, for each mu, whether N(0, 1) against N(mu, 1) is refuted with probability ``CHANCE``."""
+    """Return, for each mu, whether N(0, 1) against N(mu, 1) is refuted with probability ``TARGET_POWER``."""
     if trials < 1:
         return np.zeros(len(mu), dtype=np.bool_)
-    steps = round(MISPLACED / float(THRESHOLD_PLACES[1]))
+    steps = round(THRESHOLD_ERROR / float(THRESHOLD_PLACES[1]))
     right, wrong = (trials * special.ndtr(shift[:, None] - THRESHOLD_PLACES) for shift in (mu / 2.0, -mu / 2.0))
     error = np.sqrt(1.0 / np.maximum(right, 1e-9) + 1.0 / np.maximum(wrong, 1.0))
-    bound = nearly_lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(CHANCE)) * error
+    bound = nearly_lower_epsilon(right, wrong, trials, delta, alpha) - float(special.ndtri(TARGET_POWER)) * error
     worse = np.minimum(bound[:, : -2 * steps], bound[:, 2 * steps :])
     result: Bits = (worse.max(axis=1) > epsilon) & (mu > 0.0) & (mu < math.inf)
     return result
 
 
-def _smallest_n(enough: Callable[[int], bool]) -> int | None:
+def _smallest_n(is_enough: Callable[[int], bool]) -> int | None:
     """Return the smallest n with two significant digits that is enough, by bisection."""
     choices = [digits * 10 ** (exponent - 1) for exponent in range(1, 8) for digits in range(10, 100)]
-    place = bisect_left(choices, True, key=enough)
+    place = bisect_left(choices, True, key=is_enough)
     return choices[place] if place < len(choices) else None
 
 
@@ -108,19 +108,19 @@ def power_of_gaussian(epsilon: float, delta: float, n: int, rank: int, alpha: fl
     """
     second = 2 * n - 1 - rank
     if second < 1 or rank < 1:
-        return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
+        return Power(chance=TARGET_POWER, shortfall=None, largest_epsilon="inf")
     claimed = mu_of(epsilon, delta)
     null = 0.5 * n * claimed**2
-    if null > SERIES:
-        z = float(special.ndtri(1.0 - alpha) + special.ndtri(CHANCE))
+    if null > MAX_TOTAL:
+        z = float(special.ndtri(1.0 - alpha) + special.ndtri(TARGET_POWER))
         ratio = 1.0 + z * math.sqrt(2.0 / n + claimed**2 / (2.0 * second)) / claimed
-        return Power(chance=CHANCE, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
+        return Power(chance=TARGET_POWER, shortfall=1.0 - 1.0 / ratio, largest_epsilon="inf")
     critical = quantile(rank, second, null, 1.0 - alpha)
-    if rank * critical > REACH:
-        return Power(chance=CHANCE, shortfall=None, largest_epsilon="inf")
-    detectable = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - CHANCE) * 2.0 / n)
+    if rank * critical > MAX_NONCENTRALITY:
+        return Power(chance=TARGET_POWER, shortfall=None, largest_epsilon="inf")
+    detectable = math.sqrt(noncentrality_of(critical, rank, second, 1.0 - TARGET_POWER) * 2.0 / n)
     shortfall = 1.0 - claimed / detectable if 0.0 < claimed < detectable <= claimed * LARGEST_RATIO else None
-    return Power(chance=CHANCE, shortfall=shortfall, largest_epsilon="inf")
+    return Power(chance=TARGET_POWER, shortfall=shortfall, largest_epsilon="inf")
 
 
 def _shortfall(is_detected: Callable[[Floats], Bits], claimed: float) -> float | None:
@@ -135,10 +135,10 @@ def _shortfall(is_detected: Callable[[Floats], Bits], claimed: float) -> float |
             return None
     high = float(ratio * steps[detected.argmax()])
     low = max(1.0, high / RATIO_STEP)
-    for _ in range(PARTINGS):
-        tried = np.linspace(low, high, STEP_PARTS + 1)
-        first = int(np.append(is_detected(claimed * tried[1:-1]), True).argmax())
-        low, high = tried[first : first + 2].tolist()
+    for _ in range(RATIO_REFINEMENTS):
+        ratios = np.linspace(low, high, STEP_PARTS + 1)
+        first = int(np.append(is_detected(claimed * ratios[1:-1]), True).argmax())
+        low, high = ratios[first : first + 2].tolist()
     return 1.0 - 1.0 / high
 
 
@@ -166,13 +166,13 @@ def audit(
     name: str = "",
     remarks: Sequence[str] = (),
     report: ReportProgress | None = None,
-    elsewhere: Elsewhere | None = None,
+    backend: AuditBackend | None = None,
 ) -> AuditResult:
     """Bound epsilon from below, as ``dpverify.audit`` does; after Ctrl-C, use the outputs drawn so far."""
     check_arguments(epsilon, delta, n, confidence, law, score, seed)
     claim = None if epsilon is None else AuditClaim(epsilon=epsilon, delta=delta)
     source = Source(mechanism, default_datasets() if datasets is None else datasets)
-    draws = Draws(source, seed, elsewhere, pairs=law == "gaussian")
+    draws = Draws(source, seed, backend, pairs=law == "gaussian")
     report = report or (lambda done, total, label: None)
     if law == "gaussian":
         finding = sample(draws, n, delta, 1.0 - confidence, report)
@@ -234,8 +234,8 @@ def check_arguments(
         ("law", law, "must be 'any' or 'gaussian'", law in {"any", "gaussian"}),
         ("seed", seed, "must be at least 0", seed >= 0),
     )
-    for name, value, rule, is_kept in rules:
-        if not is_kept:
+    for name, value, rule, is_satisfied in rules:
+        if not is_satisfied:
             raise AuditError(f"{name}: {value}: {rule}")
     if law == "gaussian" and score is not None:
         raise AuditError("score: is for the law 'any' only; with the law 'gaussian' the score is known")

@@ -23,16 +23,16 @@ from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, num
 from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, Draws, chunks
 from dpverify.privacy.audit.scores import one_blas_thread, unit_of
 from dpverify.privacy.gaussian import epsilon_of, mu_of
-from dpverify.privacy.noncentral_f import REACH, SERIES, cdf, lower_noncentrality
+from dpverify.privacy.noncentral_f import MAX_NONCENTRALITY, MAX_TOTAL, cdf, lower_noncentrality
 from dpverify.shared_types import ReportProgress
 
-ODD = 8.0  # standard deviations of skewness, kurtosis or the ratio of variances that contradict the law
+MAX_STANDARD_ERRORS = 8.0  # standard deviations of skewness, kurtosis or the ratio of variances that contradict the law
 
-CACHED = 1 << 14  # numbers summed at once: few enough for a core's cache
+BLOCK_NUMBERS = 1 << 14  # numbers summed at once: few enough for a core's cache
 
-BLAS_ALONE = 1 << 13  # largest length of a dot product for which BLAS starts no threads
+MAX_SERIAL_LENGTH = 1 << 13  # largest length of a dot product for which BLAS starts no threads
 
-LEAST = 1000  # fewest outputs on each data set for which the law is checked
+MIN_LAW_OUTPUTS = 1000  # fewest outputs on each data set for which the law is checked
 
 
 Sides: TypeAlias = "tuple[ClassMoments, ClassMoments]"
@@ -61,14 +61,14 @@ class ClassMoments:
         centre, first, products, third, fourth = (
             sums.item() for sums in (self.centre, self.first, self.products, self.third, self.fourth)
         )
-        for begin in range(0, len(x), CACHED):
-            y = x[begin : begin + CACHED] - centre
+        for begin in range(0, len(x), BLOCK_NUMBERS):
+            y = x[begin : begin + BLOCK_NUMBERS] - centre
             square = y * y
             first += float(np.add.reduce(y))
             products += float(np.add.reduce(square))
-            for at in range(0, len(y), BLAS_ALONE):
-                part = square[at : at + BLAS_ALONE]
-                third += float(part @ y[at : at + BLAS_ALONE])
+            for at in range(0, len(y), MAX_SERIAL_LENGTH):
+                part = square[at : at + MAX_SERIAL_LENGTH]
+                third += float(part @ y[at : at + MAX_SERIAL_LENGTH])
                 fourth += float(part @ part)
         self.first[0] = first
         self.products[0, 0] = products
@@ -76,7 +76,7 @@ class ClassMoments:
         self.fourth[0] = fourth
 
     def _add_rows(self, x: Floats) -> None:
-        rows = max(1, CACHED // max(1, x.shape[1]))
+        rows = max(1, BLOCK_NUMBERS // max(1, x.shape[1]))
         for begin in range(0, len(x), rows):
             y = x[begin : begin + rows] - self.centre
             square = y * y
@@ -122,7 +122,7 @@ def _shape_scores(n: int, first: float, products: float, third: float, fourth: f
     return skewness * math.sqrt(n / 6.0), kurtosis * math.sqrt(n / 24.0)
 
 
-def added(sides: Sides | None, low: Floats, high: Floats) -> Sides:
+def add_outputs(sides: Sides | None, low: Floats, high: Floats) -> Sides:
     """Return the sums with outputs added, shape (m, d) on each data set; the first outputs define the centres."""
     sides = sides or (ClassMoments(np.add.reduce(low) / len(low)), ClassMoments(np.add.reduce(high) / len(high)))
     for moments, rows in zip(sides, (low, high), strict=True):
@@ -132,22 +132,22 @@ def added(sides: Sides | None, low: Floats, high: Floats) -> Sides:
 
 def check_law(low: ClassMoments, high: ClassMoments) -> None:
     """Raise an AuditError if the outputs contradict the law."""
-    if min(low.count, high.count) < LEAST:
+    if min(low.count, high.count) < MIN_LAW_OUTPUTS:
         return
     for which, moments in ((0, low), (1, high)):
         for words, scores in zip(("skewness", "kurtosis"), zip(*moments.shape_scores(), strict=True), strict=True):
             j, size = _largest(scores)
-            if size > ODD:
-                raise _contradicted(f"the {words} of output {j} on data set {which} is {size:.3g} standard errors off")
+            if size > MAX_STANDARD_ERRORS:
+                raise _contradiction(f"the {words} of output {j} on data set {which} is {size:.3g} standard errors off")
     pairs = list(zip(low.deviations(), high.deviations(), strict=True))
     if any((a > 0.0) != (b > 0.0) for a, b in pairs):
-        raise _contradicted("an output has noise on one data set only")
+        raise _contradiction("an output has noise on one data set only")
     counts = math.log(low.count / high.count)
     ratios = [math.log(b) - math.log(a) + counts if a > 0.0 else 0.0 for a, b in pairs]
     j, size = _largest(ratios)
-    if size / math.sqrt(2.0 / low.count + 2.0 / high.count) > ODD:
+    if size / math.sqrt(2.0 / low.count + 2.0 / high.count) > MAX_STANDARD_ERRORS:
         times = math.exp(min(ratios[j], 700.0))
-        raise _contradicted(f"the variance of output {j} is {times:.3g} times as large on data set 1")
+        raise _contradiction(f"the variance of output {j} is {times:.3g} times as large on data set 1")
 
 
 def _largest(values: Sequence[float]) -> tuple[int, float]:
@@ -157,17 +157,17 @@ def _largest(values: Sequence[float]) -> tuple[int, float]:
     return place, sizes[place]
 
 
-def _contradicted(words: str) -> AuditError:
+def _contradiction(words: str) -> AuditError:
     return AuditError(f"law: gaussian: the outputs contradict it ({words}); use the law 'any'")
 
 
 MOST_DIMENSIONS = 2000  # largest size of an output: the covariance is a matrix
 
-FEWEST = 10_000  # least outputs on each data set per block of a batched mechanism: each block has a fixed cost
+MIN_BLOCK_OUTPUTS = 10_000  # least outputs on each data set per block of a batched mechanism, which has a fixed cost
 
-NO_NOISE = 1e-12  # eigenvalue of the correlation matrix below which a direction counts as free of noise
+MIN_EIGENVALUE = 1e-12  # eigenvalue of the correlation matrix below which a direction counts as free of noise
 
-APART = 1e-9  # difference of the means, in units of the outputs' spread, that exceeds rounding errors
+MIN_MEAN_DIFFERENCE = 1e-9  # difference of the means, in units of the outputs' spread, that exceeds rounding errors
 
 
 class MuBound(NamedTuple):
@@ -206,9 +206,9 @@ def _distance(low: ClassMoments, high: ClassMoments, freedom: int) -> tuple[floa
     unit = np.where(spread > 1e-7 * size, spread, np.where(size > 0.0, size, 1.0))
     values, vectors = np.linalg.eigh(scatter / np.outer(unit, unit))
     parts = vectors.T @ (difference / unit)
-    silent = values <= NO_NOISE
+    silent = values <= MIN_EIGENVALUE
     rank = int((~silent).sum())
-    if (np.abs(parts[silent]) > APART).any():
+    if (np.abs(parts[silent]) > MIN_MEAN_DIFFERENCE).any():
         return math.inf, rank
     return float((parts[~silent] ** 2 / values[~silent]).sum()), rank
 
@@ -223,8 +223,8 @@ def _distance_of_numbers(low: ClassMoments, high: ClassMoments, freedom: int) ->
     square = unit * unit
     value = scatter / square if square > 0.0 else 0.0
     part = difference / unit
-    if value <= NO_NOISE:
-        return math.inf if abs(part) > APART else 0.0, 0
+    if value <= MIN_EIGENVALUE:
+        return math.inf if abs(part) > MIN_MEAN_DIFFERENCE else 0.0, 0
     return part * part / value, 1
 
 
@@ -239,7 +239,7 @@ def mu_of_statistic(statistic: float, rank: int, low: int, high: int, alpha: flo
 def level_of_mu(mu: float, statistic: float, rank: int, n: int) -> float | None:
     """Return the probability of a statistic at least this large for a given mu; None if it cannot be computed."""
     second, noncentrality = 2 * n - 1 - rank, 0.5 * n * mu * mu
-    if second < 1 or rank * statistic > SERIES or noncentrality > REACH:
+    if second < 1 or rank * statistic > MAX_TOTAL or noncentrality > MAX_NONCENTRALITY:
         return None
     return 1.0 - cdf(rank, second, noncentrality, statistic)
 
@@ -248,7 +248,7 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
     """Draw n outputs on each data set and bound epsilon; after Ctrl-C, from the outputs drawn so far."""
     sides: Sides | None = None
     unit = np.ones(1)
-    plain = True
+    is_unscaled = True
     done = 0
     interrupted = False
     source = draws.source
@@ -259,14 +259,14 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
                 f"law: gaussian: outputs have {source.dimension} numbers: must be at most {MOST_DIMENSIONS}"
             )
         limit = BLOCK_FLOATS // (2 * source.dimension) if source.batched else BLOCK_CALLS // 2
-        size = max(1, min(max(-(-n // 10), FEWEST if source.batched else 1), limit))
-        for outputs, thrown in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
-            drawn = thrown.part(outputs)
+        size = max(1, min(max(-(-n // 10), MIN_BLOCK_OUTPUTS if source.batched else 1), limit))
+        for outputs, block_coins in draws.drawn([2 * pairs for pairs in chunks(n, size)]):
+            split = block_coins.part(outputs)
             if sides is None:
                 unit = unit_of(outputs)
-                plain = bool((unit == 1.0).all())
+                is_unscaled = bool((unit == 1.0).all())
             with one_blas_thread(source.dimension):
-                sides = added(sides, *(drawn if plain else (drawn[0] / unit, drawn[1] / unit)))
+                sides = add_outputs(sides, *(split if is_unscaled else (split[0] / unit, split[1] / unit)))
             done += len(outputs) // 2
             report(2 * done, 2 * n, "sampling")
     except KeyboardInterrupt:
@@ -279,13 +279,13 @@ def sample(draws: Draws, n: int, delta: float, alpha: float, report: ReportProgr
     check_law(*sides)
     with one_blas_thread(source.dimension):
         mu, statistic, rank = bound_mu(*sides, alpha)
-    sure = rank == 0 or math.isinf(mu)
+    is_certain = rank == 0 or math.isinf(mu)
 
     def epsilon_at(level: float) -> float:
-        return _epsilon(mu if sure else mu_of_statistic(statistic, rank, done, done, level), delta)
+        return _epsilon(mu if is_certain else mu_of_statistic(statistic, rank, done, done, level), delta)
 
     def level_at(epsilon: float) -> float | None:
-        return None if sure else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
+        return None if is_certain else level_of_mu(mu_of(epsilon, delta), statistic, rank, done)
 
     return finding._replace(
         epsilon=_epsilon(mu, delta),

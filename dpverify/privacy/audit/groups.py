@@ -15,11 +15,11 @@ from dpverify.privacy.audit.records import Bits, Floats
 
 Places = NDArray[np.int64]
 
-APART = 25  # single rounds at each end; beyond them a group holds 1/APART of the rounds further out
+SINGLE_ROUNDS = 25  # single rounds at each end; beyond them a group holds 1/SINGLE_ROUNDS of the rounds further out
 
-GROUPS = 128  # number of groups of an even division
+EVEN_GROUPS = 128  # number of groups of an even division
 
-TWICE = 2  # fewest rounds in a cell for the cell to enter a table
+MIN_CELL_ROUNDS = 2  # fewest rounds in a cell for the cell to enter a table
 
 
 class Rows(NamedTuple):
@@ -51,12 +51,12 @@ def rows_of(x: Floats, b: Bits) -> Rows:
     return Rows(x, 1.0 - ones, ones)
 
 
-def half_of(rounds: int) -> int:
+def first_half_size(rounds: int) -> int:
     """Return the number of training rounds in the first half. It is even, so that pairs of rounds stay together."""
     return 2 * (rounds // 4)
 
 
-def both(first: Rows, second: Rows) -> Rows:
+def join_rows(first: Rows, second: Rows) -> Rows:
     """Return the rounds of two halves together."""
     if first.x is second.x:
         return Rows(first.x, first.zeros + second.zeros, first.ones + second.ones)
@@ -72,7 +72,7 @@ class SortedOutputs:
         sides = (y.take(np.flatnonzero(side)) for y, bits in (first, second) for side in (~bits, bits))
         self.x, self._before = _merged([np.sort(side) for side in sides])
         self._starts = _starts(self.x)
-        self.halves = self._seen(self._starts, _means(self.x, self._starts))  # counts per group in each half
+        self.halves = self._counts_in_cells(self._starts, _means(self.x, self._starts))  # counts per group in each half
 
     def cells(self, keys: Floats) -> tuple[Rows, Rows]:
         """Return the counts of each cell of equal keys in each half; cells of a single round are dropped.
@@ -80,9 +80,9 @@ class SortedOutputs:
         ``keys`` are the keys of the sorted numbers.
         """
         starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1]))
-        return self._seen(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= TWICE)
+        return self._counts_in_cells(starts, self.x[starts], np.diff(np.append(starts, len(keys))) >= MIN_CELL_ROUNDS)
 
-    def _seen(self, starts: Places, x: Floats, selection: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
+    def _counts_in_cells(self, starts: Places, x: Floats, selection: Bits | slice = slice(None)) -> tuple[Rows, Rows]:
         """Return, for each half and data set, the number of rounds from each start to the next."""
         ends = np.append(starts[1:], len(self.x))[selection]
         counts = [(before.take(ends) - before.take(starts[selection])).astype(np.float64) for before in self._before]
@@ -140,12 +140,12 @@ def _means(values: Floats, starts: Places) -> Floats:
 def _place(before: Floats) -> Floats:
     """Return the position in units of groups after each number of rounds; the last entry of ``before`` is the total."""
     total = before[-1]
-    far = max(APART * total / GROUPS, APART)
+    far = max(SINGLE_ROUNDS * total / EVEN_GROUPS, SINGLE_ROUNDS)
 
     def from_end(count: Floats) -> Floats:  # of ascending counts
-        near, beyond = np.searchsorted(count, (APART, far))
-        bent = APART * (1.0 + np.log(np.append(count[near:beyond], far) / APART))
-        even = bent[-1] + (count[beyond:] - far) * min(1.0, GROUPS / total)
+        near, beyond = np.searchsorted(count, (SINGLE_ROUNDS, far))
+        bent = SINGLE_ROUNDS * (1.0 + np.log(np.append(count[near:beyond], far) / SINGLE_ROUNDS))
+        even = bent[-1] + (count[beyond:] - far) * min(1.0, EVEN_GROUPS / total)
         return np.concatenate([count[:near], bent[:-1], even])
 
     middle = int(np.searchsorted(before, total / 2.0, "right"))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpverify.foreign import ForeignError, foreign_code
 from dpverify.privacy.audit.counting import lower_epsilon
-from dpverify.privacy.audit.groups import Rows, SortedOutputs, both, half_of, rows_of
+from dpverify.privacy.audit.groups import Rows, SortedOutputs, first_half_size, join_rows, rows_of
 from dpverify.privacy.audit.records import AuditError, Bits, Floats
 from dpverify.privacy.audit.rules import AuditRule, choose_rule
 from dpverify.privacy.audit.scores import (
@@ -38,12 +38,12 @@ from dpverify.privacy.audit.scores import (
 
 UserScore = Callable[[Floats], object]
 
-TREE_LEAST, TREE_DIMENSION = 1000, 64
+MIN_TREE_ROUNDS, MAX_TREE_DIMENSION = 1000, 64
 """Smallest number of training rounds in each half, and largest size of an output, for which trees are tried."""
 
-BENT_DIMENSION = 4  # largest size of an output for which bent lines are tried
+MAX_BENT_DIMENSION = 4  # largest size of an output for which bent lines are tried
 
-LOOKED_AT, KEPT = 256, 16
+SEARCHED_COORDINATES, TABLE_COORDINATES = 256, 16
 """Largest number of coordinates that are searched for repeated values, and that a table uses."""
 
 WIDTHS = (2.0**-10, 2.0**-20)  # widths of cells, in units of the interquartile range
@@ -77,11 +77,11 @@ def candidates(
     result of :func:`in_order`, if it is already known.
     """
     if user is not None:
-        yield View(), Learner("the score that was given", lambda *_: checked(user))
+        yield View(), Learner("the score that was given", lambda *_: validated(user))
         return
     m, d = x.shape
     yield View(), Learner("linear discriminant", linear)
-    if d <= BENT_DIMENSION:
+    if d <= MAX_BENT_DIMENSION:
         yield View(), Learner("bent lines in each coordinate", bent)
     if d > 1:
         yield View(), Learner("quadratic discriminant of independent coordinates", diagonal)
@@ -91,35 +91,35 @@ def candidates(
         yield View(), Learner("shares between quantiles", shares)
     else:
         yield View(), Learner("smoothed shares", smooth)
-    ordered = in_order(x) if ordered is None else ordered
-    repeated = repeating(ordered)
+    ordered = sorted_coordinates(x) if ordered is None else ordered
+    repeated = repeating_coordinates(ordered)
     if repeated.size:
         yield View(), _table("values seen before", lambda y: y[:, repeated])
-    if d <= KEPT:
+    if d <= TABLE_COORDINATES:
         for key in cells(ordered, WIDTHS):
             yield View(), _table("small cells", key)
     if serial:
         means = x[~b].mean(axis=0), x[b].mean(axis=0)
         for first in (0, 1):
             yield View(means, first), Learner("linear discriminant with the output of the call before", linear)
-    if m // 2 >= TREE_LEAST and 1 < d <= TREE_DIMENSION:
+    if m // 2 >= MIN_TREE_ROUNDS and 1 < d <= MAX_TREE_DIMENSION:
         yield View(), Learner("boosted trees", trees, steady=False, slow=True)
 
 
-def in_order(x: Floats) -> Floats:
+def sorted_coordinates(x: Floats) -> Floats:
     """Return the examined coordinates, each sorted, shape (d, m)."""
-    return np.sort(x[:, :LOOKED_AT].T, axis=1)
+    return np.sort(x[:, :SEARCHED_COORDINATES].T, axis=1)
 
 
-def repeating(ordered: Floats) -> NDArray[np.int64]:
+def repeating_coordinates(ordered: Floats) -> NDArray[np.int64]:
     """Return the coordinates in which a value repeats, most repetitive first; ``ordered`` is from :func:`in_order`."""
     repeats = np.count_nonzero(ordered[:, 1:] == ordered[:, :-1], axis=1)
-    order = np.argsort(-repeats, kind="stable")[:KEPT]
+    order = np.argsort(-repeats, kind="stable")[:TABLE_COORDINATES]
     coordinates: NDArray[np.int64] = order[repeats[order] > 0].astype(np.int64)
     return coordinates
 
 
-def checked(user: UserScore) -> Score:
+def validated(user: UserScore) -> Score:
     """Wrap a user's score so that an invalid result raises an AuditError."""
 
     def score(y: Floats) -> Floats:
@@ -141,21 +141,21 @@ def _table(name: str, key: Key) -> Learner:
     return Learner(name, partial(table, key=key), steady=False, key=key)
 
 
-FEWEST = 5  # fewest training rounds on each data set in each half that a model needs
+MIN_ROUNDS = 5  # fewest training rounds on each data set in each half that a model needs
 
-MOST = 100_000  # most training rounds in each half that a model uses, unless it looks for rare events
+MAX_ROUNDS = 100_000  # most training rounds in each half that a model uses, unless it looks for rare events
 
-ENOUGH = 50  # training rounds per number in an output from which a score may be evaluated on the rounds that trained it
+ROUNDS_PER_NUMBER = 50  # training rounds per number in an output that permit a score on the rounds that trained it
 
 HANDICAP = 1.05
 """Factor by which the expected bound of a later model must be larger: the best of several estimates is too high."""
 
-FALLEN = 1.25
+MAX_DECREASE = 1.25
 """Largest ratio of the bounds expected from halves and from all training rounds; above it, the next model is tried."""
 
-SHARES = {True: 0.8, False: 0.2}  # shares of alpha of the steady model and of the other model, if both are judged
+ALPHA_SHARES = {True: 0.8, False: 0.2}  # shares of alpha of the steady model and of the other model, if both are judged
 
-SURE = {True: 1e-4, False: 0.1}
+COUNT_LEVELS = {True: 1e-4, False: 0.1}
 """Level of bounds from counts of training rounds alone, for steady models and for other models."""
 
 
@@ -207,53 +207,53 @@ def learn(
     *,
     serial: bool,
     user: UserScore | None,
-    line: SortedOutputs | None = None,
+    scalars: SortedOutputs | None = None,
     ordered: Floats | None = None,
 ) -> list[Bet]:
     """Return one or two rules for the remaining rounds, with shares that sum to 1.
 
-    ``serial`` is as for ``candidates``. ``line`` holds outputs of one number, sorted, and ``ordered`` is the result of
-    ``in_order``, if these are already known.
+    ``serial`` is as for ``candidates``. ``scalars`` holds outputs of one number, sorted, and ``ordered`` is the result
+    of ``sorted_coordinates``, if these are already known.
     """
     unit = np.ones(x.shape[1]) if user is not None else unit_of(x)
     if not (unit == 1.0).all():
         # a copy, because the caller still needs the outputs in their own units
         x = x / unit
-        line = None
+        scalars = None
         ordered = None
-    never = AuditRule(-np.inf, np.inf, 0.0)
-    none = Guesser("no rule: nothing tells the data sets apart", unit, View(), _nothing, never)
+    never_rule = AuditRule(-np.inf, np.inf, 0.0)
+    no_rule = Guesser("no rule: nothing tells the data sets apart", unit, View(), _zero_score, never_rule)
     if (x == x[:1]).all():
-        return [Bet(none._replace(name="no rule: all outputs are the same"), 1.0)]
-    half = half_of(len(b))
+        return [Bet(no_rule._replace(name="no rule: all outputs are the same"), 1.0)]
+    half = first_half_size(len(b))
     halves = b[:half], b[half:]
-    if any(min(int(bits.sum()), int((~bits).sum())) < FEWEST for bits in halves):
-        return [Bet(none._replace(name="no rule: too few rounds to learn one"), 1.0)]
-    if line is None and x.shape[1] == 1 and user is None:
-        line = SortedOutputs(x[:, 0], b, half)
-    if ordered is None and line is not None:
-        ordered = line.x[None]
+    if any(min(int(bits.sum()), int((~bits).sum())) < MIN_ROUNDS for bits in halves):
+        return [Bet(no_rule._replace(name="no rule: too few rounds to learn one"), 1.0)]
+    if scalars is None and x.shape[1] == 1 and user is None:
+        scalars = SortedOutputs(x[:, 0], b, half)
+    if ordered is None and scalars is not None:
+        ordered = scalars.x[None]
     trials_of: dict[bool, list[_Trial]] = {True: [], False: []}
     for view, learner in candidates(x, b, serial, user, ordered):
-        parts = _parts(x, b, half, line if view.means is None else None, view, learner)
+        parts = _parts(x, b, half, scalars if view.means is None else None, view, learner)
         if all(part.fewest >= 2.0 for part in parts):
-            found = _try(none, view, learner, parts, (len(b), trials, delta, alpha))
-            trials_of[learner.steady].append(found)
-    alternative = _best(trials_of[False], none).guesser
-    steady = none
-    left = trials_of[True]
-    while (best := _best(left, none)).guesser is not none:
-        learned = _learned(best, line, (len(b), trials, delta, alpha))
-        if learned.rule.expected > steady.rule.expected:
-            steady = learned
-        if learned.rule.expected * FALLEN >= best.guesser.rule.expected:
+            evaluated = _evaluate_model(no_rule, view, learner, parts, (len(b), trials, delta, alpha))
+            trials_of[learner.steady].append(evaluated)
+    alternative = _best(trials_of[False], no_rule).guesser
+    steady = no_rule
+    remaining = trials_of[True]
+    while (best := _best(remaining, no_rule)).guesser is not no_rule:
+        refitted = _refit(best, scalars, (len(b), trials, delta, alpha))
+        if refitted.rule.expected > steady.rule.expected:
+            steady = refitted
+        if refitted.rule.expected * MAX_DECREASE >= best.guesser.rule.expected:
             break
-        left = [trial for trial in left if trial is not best]
+        remaining = [trial for trial in remaining if trial is not best]
     if alternative.rule.expected <= steady.rule.expected:
         return [Bet(steady, 1.0)]
     if steady.rule.expected == 0.0:
         return [Bet(alternative, 1.0)]
-    return [Bet(steady, SHARES[True]), Bet(alternative, SHARES[False])]
+    return [Bet(steady, ALPHA_SHARES[True]), Bet(alternative, ALPHA_SHARES[False])]
 
 
 class _Trial(NamedTuple):
@@ -264,9 +264,9 @@ class _Trial(NamedTuple):
     parts: tuple[Rows, Rows] | None = None  # rounds in each half from which it was learned
 
 
-def _best(trials: list[_Trial], none: Guesser) -> _Trial:
+def _best(trials: list[_Trial], no_rule: Guesser) -> _Trial:
     """Return the model with the largest expected bound; a later, less simple model must exceed it by ``HANDICAP``."""
-    best = _Trial(none)
+    best = _Trial(no_rule)
     for trial in trials:
         if trial.guesser.rule.expected > best.guesser.rule.expected * HANDICAP:
             best = trial
@@ -274,20 +274,20 @@ def _best(trials: list[_Trial], none: Guesser) -> _Trial:
 
 
 def _parts(
-    x: Floats, b: Bits, half: int, line: SortedOutputs | None, view: View, learner: Learner
+    x: Floats, b: Bits, half: int, scalars: SortedOutputs | None, view: View, learner: Learner
 ) -> tuple[Rows, Rows]:
     """Return the two halves of the training rounds as inputs of a model."""
-    if line is not None:
-        return line.halves if learner.key is None else line.cells(learner.key(line.x[:, None])[:, 0])
-    row_limit = None if learner.rare else MOST
+    if scalars is not None:
+        return scalars.halves if learner.key is None else scalars.cells(learner.key(scalars.x[:, None])[:, 0])
+    row_limit = None if learner.rare else MAX_ROUNDS
     first, second = (
         rows_of(*view.rounds(x[h][:row_limit], b[h][:row_limit])) for h in (slice(half), slice(half, None))
     )
     return first, second
 
 
-def _try(
-    none: Guesser, view: View, learner: Learner, parts: tuple[Rows, Rows], terms: tuple[int, int, float, float]
+def _evaluate_model(
+    no_rule: Guesser, view: View, learner: Learner, parts: tuple[Rows, Rows], terms: tuple[int, int, float, float]
 ) -> _Trial:
     """Learn a model on each half, and choose the thresholds on the scores that it gives to the other half.
 
@@ -296,15 +296,15 @@ def _try(
     if learner.slow:
         model = learner.learn(parts[0])
         rule = _rule(model(parts[1].x), parts[1], view, learner, (len(parts[1].x), *terms[1:]))
-        return _Trial(none._replace(name=learner.name, view=view, score=model, rule=rule), learner, parts)
+        return _Trial(no_rule._replace(name=learner.name, view=view, score=model, rule=rule), learner, parts)
     models = learner.learn(parts[0]), learner.learn(parts[1])
     score = np.concatenate([models[1](parts[0].x), models[0](parts[1].x)])
     rows = Rows(*(np.concatenate(pair) for pair in zip(*parts, strict=True)))
     rule = _rule(score, rows, view, learner, terms)
-    return _Trial(none._replace(name=learner.name, view=view, score=_in_turn(*models), rule=rule), learner, parts)
+    return _Trial(no_rule._replace(name=learner.name, view=view, score=_alternate(*models), rule=rule), learner, parts)
 
 
-def _learned(trial: _Trial, line: SortedOutputs | None, terms: tuple[int, int, float, float]) -> Guesser:
+def _refit(trial: _Trial, scalars: SortedOutputs | None, terms: tuple[int, int, float, float]) -> Guesser:
     """Learn a steady model again from all training rounds, if there are enough of them, with new thresholds.
 
     The expected bound is not increased beyond that of the two halves, because the model has seen these rounds.
@@ -312,28 +312,28 @@ def _learned(trial: _Trial, line: SortedOutputs | None, terms: tuple[int, int, f
     guesser, learner, parts = trial
     if learner is None or parts is None or not learner.steady:
         return guesser
-    rows = both(*parts)
-    if float(rows.zeros.sum() + rows.ones.sum()) < ENOUGH * rows.x.shape[1]:
+    rows = join_rows(*parts)
+    if float(rows.zeros.sum() + rows.ones.sum()) < ROUNDS_PER_NUMBER * rows.x.shape[1]:
         return guesser
     final = learner.learn(rows)
     score = final(rows.x)
     rule = _rule(score, rows, guesser.view, learner, terms)
     rule = rule._replace(expected=min(rule.expected, guesser.rule.expected))
-    if line is None or guesser.view.means is not None:
+    if scalars is None or guesser.view.means is not None:
         return guesser._replace(score=final, rule=rule)
-    said = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(np.int8)
-    return guesser._replace(score=_pieces(line.cuts(), said), rule=rule._replace(first=-1.0, second=1.0))
+    guesses = (score >= rule.second).astype(np.int8) - (score <= rule.first).astype(np.int8)
+    return guesser._replace(score=_step_function(scalars.cuts(), guesses), rule=rule._replace(first=-1.0, second=1.0))
 
 
 def _rule(score: Floats, rows: Rows, view: View, learner: Learner, terms: tuple[int, int, float, float]) -> AuditRule:
     rounds, trials, delta, alpha = terms
     rounds_per_guess = 1 if view.means is None else 2  # rounds that are judged together
     return choose_rule(
-        score, rows, rounds // rounds_per_guess, trials // rounds_per_guess, delta, alpha, SURE[learner.steady]
+        score, rows, rounds // rounds_per_guess, trials // rounds_per_guess, delta, alpha, COUNT_LEVELS[learner.steady]
     )
 
 
-def _pieces(cuts: Floats, scores: NDArray[np.int8]) -> Score:
+def _step_function(cuts: Floats, scores: NDArray[np.int8]) -> Score:
     """Return a piecewise constant score of one number, with values from -1 to 1 that may change at ``cuts``."""
     change = np.flatnonzero(np.diff(scores))
     steps = list(zip(cuts[change].tolist(), np.diff(scores)[change].tolist(), strict=True))
@@ -347,7 +347,7 @@ def _pieces(cuts: Floats, scores: NDArray[np.int8]) -> Score:
     return score
 
 
-def _in_turn(even: Score, odd: Score) -> Score:
+def _alternate(even: Score, odd: Score) -> Score:
     """Return a score that alternates between two models.
 
     Rounds are then no longer identically distributed, but still independent.
@@ -361,5 +361,5 @@ def _in_turn(even: Score, odd: Score) -> Score:
     return score
 
 
-def _nothing(x: Floats) -> Floats:
+def _zero_score(x: Floats) -> Floats:
     return np.zeros(len(x))

@@ -35,10 +35,10 @@ OneRun: TypeAlias = Callable[[Bits, np.random.Generator], Any]
 Scores: TypeAlias = Callable[[Any], Any]
 
 # default fractions of the examples that are guessed; each has a third of the error probability
-SHARES = (1.0, 0.25, 0.05)
-LARGEST = 64.0  # largest epsilon and mu; no run with at most a million examples shows more
+GUESSED_FRACTIONS = (1.0, 0.25, 0.05)
+MAX_PARAMETER = 64.0  # largest epsilon and mu; no run with at most a million examples shows more
 MOST_EXAMPLES = 1_000_000
-SAFE = 1.0 + 1e-9  # covers the rounding errors of probabilities
+ROUNDING_FACTOR = 1.0 + 1e-9  # covers the rounding errors of probabilities
 
 
 class Guesses(Record, frozen=True, kw_only=True):
@@ -196,9 +196,9 @@ def _guess(
     chance_of: Callable[[int, int, int], float] | None,
 ) -> Guesses:
     """Guess the first examples as included and the last as left out; examples are sorted by decreasing score."""
-    ahead = -(-guesses // 2)
-    behind = guesses - ahead
-    right = int(included[:ahead].sum()) + int((~included[len(included) - behind :]).sum())
+    first_guesses = -(-guesses // 2)
+    last_guesses = guesses - first_guesses
+    right = int(included[:first_guesses].sum()) + int((~included[len(included) - last_guesses :]).sum())
     examples = len(included)
     mu = None
     if law == "gaussian":
@@ -228,10 +228,10 @@ def one_run_chance(examples: int, guesses: int, right: int, epsilon: float, delt
         return 1.0
     above = float(bdtrc(right - 1, guesses, chance))
     if delta == 0.0:
-        return min(1.0, above * SAFE)
+        return min(1.0, above * ROUNDING_FACTOR)
     missing = np.arange(1, right + 1)
     reached = np.where(missing == right, 1.0, bdtrc(np.maximum(right - missing - 1, 0), guesses, chance))
-    return min(1.0, (above + 2.0 * examples * delta * float((reached / missing).max())) * SAFE)
+    return min(1.0, (above + 2.0 * examples * delta * float((reached / missing).max())) * ROUNDING_FACTOR)
 
 
 @lru_cache(maxsize=4096)
@@ -243,21 +243,21 @@ def one_run_epsilon(examples: int, guesses: int, right: int, delta: float, level
             return True
         return one_run_chance(examples, guesses, right, epsilon, delta) <= level  # second, because it takes longer
 
-    return largest_refuted(is_refuted, LARGEST)
+    return largest_refuted(is_refuted, MAX_PARAMETER)
 
 
 @lru_cache(maxsize=4096)
 def one_run_mu(examples: int, guesses: int, right: int, level: float) -> float:
     """Return the largest mu of Gaussian DP at which at least ``right`` right guesses have probability <= ``level``."""
-    return largest_refuted(lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level), LARGEST)
+    return largest_refuted(lambda mu: is_rarer(gaussian_tradeoff(mu), examples, guesses, right, level), MAX_PARAMETER)
 
 
 def _scores(run: OneRun, scores: Scores | None, included: Bits, rng: np.random.Generator) -> Floats:
     """Run the user's code, and return the scores of the released output."""
-    given = included.copy()
+    included_copy = included.copy()
     try:
         with foreign_code("run"):
-            released = run(given, rng)
+            released = run(included_copy, rng)
             values = np.asarray(released if scores is None else scores(released), dtype=np.float64)
     except ForeignError as error:
         raise AuditError(f"run: {error.reason}") from error
@@ -273,7 +273,7 @@ def _checked_sizes(examples: int, guesses: int | Sequence[int] | None) -> list[i
     if not isinstance(examples, int | np.integer) or not 2 <= examples <= MOST_EXAMPLES:
         raise AuditError(f"examples: {examples}: must be a whole number from 2 to {MOST_EXAMPLES}")
     if guesses is None:
-        return sorted({max(1, int(share * examples)) for share in SHARES}, reverse=True)
+        return sorted({max(1, int(share * examples)) for share in GUESSED_FRACTIONS}, reverse=True)
     sizes = [guesses] if isinstance(guesses, int | np.integer) else list(guesses)
     for size in sizes:
         if not isinstance(size, int | np.integer) or not 1 <= size <= examples:
@@ -312,5 +312,5 @@ def _check_assumptions(
     if not len(curve):
         raise AuditError("curve: empty: must have a pair (epsilon, delta)")
     for point in curve:
-        if len(point) != 2 or not 0.0 <= point[0] <= LARGEST or not 0.0 <= point[1] <= 1.0:
-            raise AuditError(f"curve: {point}: must be a pair of epsilon in [0, {LARGEST:g}] and delta in [0, 1]")
+        if len(point) != 2 or not 0.0 <= point[0] <= MAX_PARAMETER or not 0.0 <= point[1] <= 1.0:
+            raise AuditError(f"curve: {point}: must be a pair of epsilon in [0, {MAX_PARAMETER:g}] and delta in [0, 1]")

@@ -19,21 +19,21 @@ from dpverify.privacy.audit.scores import fitted
 
 GRID = np.linspace(0.0, 1.0, 48)  # exponents e: thresholds are tried at ``rounds**e`` rounds from each end
 
-PRIOR = 300.0  # weight, in rounds, of the calibrated score against the count of right guesses beyond a threshold
+PRIOR_ROUNDS = 300.0  # weight, in rounds, of the calibrated score against the count of right guesses beyond a threshold
 
-DOUBT = (
+SUBTRACTED_ERRORS = (
     # standard errors subtracted from the expected fraction of right guesses, because the best of many thresholds is
     # lucky
     1.0
 )
 
-BELIEVED = 1e-5  # probability of the counts under the calibrated score below which that score gets less weight
+MIN_PROBABILITY = 1e-5  # probability of the counts under the calibrated score below which that score gets less weight
 
-FURTHEST = 20  # rounds at each end whose scores are clipped for the calibration
+CLIPPED_ROUNDS = 20  # rounds at each end whose scores are clipped for the calibration
 
 CAUTION = 1.0  # standard errors by which a calibrated probability is moved towards one half
 
-BEND = 30.0  # penalty on each bend of the calibration, comparable to a number of rounds
+BEND_PENALTY = 30.0  # penalty on each bend of the calibration, comparable to a number of rounds
 
 
 class AuditRule(NamedTuple):
@@ -53,12 +53,12 @@ class AuditRule(NamedTuple):
 
 
 def choose_rule(
-    score: Floats, rows: Rows, rounds: int, trials: int, delta: float, alpha: float, sure: float
+    score: Floats, rows: Rows, rounds: int, trials: int, delta: float, alpha: float, count_level: float
 ) -> AuditRule:
     """Choose the thresholds with the largest expected bound; if none is above 0, return a rule that never guesses.
 
     ``score`` holds a number per row of ``rows``, and ``rounds`` is the number of rounds. In the tails, counts alone are
-    too few. The bound is therefore estimated from the calibrated score, and from counts at the level ``sure``.
+    too few. The bound is therefore estimated from the calibrated score, and from counts at the level ``count_level``.
     """
     groups = grouped(score, rows.zeros, rows.ones)
     if len(groups.low) < 2:
@@ -71,39 +71,39 @@ def choose_rule(
     total = table[0, -1]
     sizes = table[0, -1] ** GRID
     # index at which "second" starts, and index at which "first" has ended; the last of each means never
-    up = _different(np.searchsorted(table[0, 1:-1], total - sizes, "right"), len(totals))
-    down = _different(np.searchsorted(table[0, 1:-1], sizes) + 1, 0)
-    beyond, (guesses, second, hoped) = table[:, -1:] - table[:, up], table[:, down]
-    sides = _Sides(*np.concatenate([beyond, np.stack([guesses, guesses - second, guesses - hoped])], axis=1))
-    seconds = np.append(groups.low, np.inf)[up]
-    firsts = np.append(-np.inf, groups.high)[down]
+    second_starts = _distinct_places(np.searchsorted(table[0, 1:-1], total - sizes, "right"), len(totals))
+    first_ends = _distinct_places(np.searchsorted(table[0, 1:-1], sizes) + 1, 0)
+    beyond, (guesses, second, expected) = table[:, -1:] - table[:, second_starts], table[:, first_ends]
+    sides = _Sides(*np.concatenate([beyond, np.stack([guesses, guesses - second, guesses - expected])], axis=1))
+    seconds = np.append(groups.low, np.inf)[second_starts]
+    firsts = np.append(-np.inf, groups.high)[first_ends]
 
     # one row per threshold for "second", one column per threshold for "first"
     def pairs(values: Floats) -> Floats:
-        sums: Floats = np.add.outer(values[: len(up)], values[len(up) :])
+        sums: Floats = np.add.outer(values[: len(second_starts)], values[len(second_starts) :])
         return sums
 
     guesses = pairs(sides.guesses)
     right = pairs(sides.right)
-    hoped = pairs(sides.guesses * sides.share())
-    each = trials / rounds
+    expected = pairs(sides.guesses * sides.share())
+    ratio = trials / rounds
     # counts alone detect a rare leak, which the model does not know
-    by_score = nearly_lower_epsilon(hoped * each, (guesses - hoped) * each, trials, delta, alpha)
-    by_count = nearly_lower_epsilon(right, guesses - right, rounds, delta, sure)
-    nearly = np.where(firsts >= seconds[:, None], -1.0, np.maximum(by_score, by_count))
-    i, j = divmod(int(nearly.argmax()), len(down))
+    by_score = nearly_lower_epsilon(expected * ratio, (guesses - expected) * ratio, trials, delta, alpha)
+    by_count = nearly_lower_epsilon(right, guesses - right, rounds, delta, count_level)
+    approximate_bounds = np.where(firsts >= seconds[:, None], -1.0, np.maximum(by_score, by_count))
+    i, j = divmod(int(approximate_bounds.argmax()), len(first_ends))
     if by_score[i, j] >= by_count[i, j]:
-        hope = hoped[i, j]
-        bound = float(lower_epsilon(hope * each, (guesses[i, j] - hope) * each, trials, delta, alpha))
+        best = expected[i, j]
+        bound = float(lower_epsilon(best * ratio, (guesses[i, j] - best) * ratio, trials, delta, alpha))
     else:
-        bound = float(lower_epsilon(right[i, j], guesses[i, j] - right[i, j], rounds, delta, sure))
+        bound = float(lower_epsilon(right[i, j], guesses[i, j] - right[i, j], rounds, delta, count_level))
     return AuditRule(float(firsts[j]), float(seconds[i]), bound) if bound > 0.0 else AuditRule(-np.inf, np.inf, 0.0)
 
 
-def _different(places: NDArray[np.int64], never: int) -> NDArray[np.int64]:
+def _distinct_places(places: NDArray[np.int64], never: int) -> NDArray[np.int64]:
     """Return sorted places without repetitions, with ``never`` appended."""
-    different: NDArray[np.int64] = places[np.append(True, places[1:] != places[:-1])]
-    return np.append(different, never)
+    distinct: NDArray[np.int64] = places[np.append(True, places[1:] != places[:-1])]
+    return np.append(distinct, never)
 
 
 class _Sides(NamedTuple):
@@ -118,17 +118,17 @@ class _Sides(NamedTuple):
 
         A few right guesses alone may be luck.
         """
-        prior = PRIOR * _agreement(self.guesses - self.right, self.guesses - self.likely)
+        prior = PRIOR_ROUNDS * _agreement(self.guesses - self.right, self.guesses - self.likely)
         expected = self.right + prior * self.likely / np.maximum(self.guesses, 1.0)
         share = expected / (self.guesses + prior + 0.5)  # adds half a wrong guess
         error = np.sqrt(share * (1.0 - share) / (self.guesses + prior + 0.5))
-        result: Floats = share - DOUBT * error
+        result: Floats = share - SUBTRACTED_ERRORS * error
         return result
 
 
 def _agreement(wrong: Floats, expected: Floats) -> Floats:
     """Return a weight from 1 to 0: small if wrong guesses are improbably few for the model, by a Poisson tail."""
-    result: Floats = np.minimum(1.0, special.pdtr(wrong, np.maximum(expected, 1e-9)) / BELIEVED)
+    result: Floats = np.minimum(1.0, special.pdtr(wrong, np.maximum(expected, 1e-9)) / MIN_PROBABILITY)
     return result
 
 
@@ -142,7 +142,7 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     totals = zeros + ones
     total = float(totals.sum())
     before = np.cumsum(totals)
-    ends = min(FURTHEST, total // 50)
+    ends = min(CLIPPED_ROUNDS, total // 50)
     low, high = (
         score[min(int(np.searchsorted(before, at, "right")), len(score) - 1)] for at in (ends, total - ends - 1)
     )
@@ -153,7 +153,7 @@ def calibrated(score: Floats, zeros: Floats, ones: Floats) -> Floats:
     beyond = z - bends[:, None]
     columns = [np.ones((1, len(z))), z[None], np.minimum(beyond[:2], 0.0), np.maximum(beyond[2:], 0.0)]
     table = np.concatenate(columns).T
-    penalty = np.array([0.01, 0.01, BEND, BEND, BEND, BEND])
+    penalty = np.array([0.01, 0.01, BEND_PENALTY, BEND_PENALTY, BEND_PENALTY, BEND_PENALTY])
     weights, curvature = fitted(table, zeros, ones, penalty)
     logit = table @ weights
     error = np.sqrt(np.einsum("ij,ij->i", table @ np.linalg.inv(curvature), table))

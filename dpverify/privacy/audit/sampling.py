@@ -71,7 +71,7 @@ class Source:
         self.shape: tuple[int, ...] | None = None
         self.calls = 0
         self._mechanism = mechanism
-        self._kept = copy.deepcopy(self.datasets)
+        self._original_datasets = copy.deepcopy(self.datasets)
 
     @property
     def dimension(self) -> int:
@@ -98,17 +98,17 @@ class Source:
         if out is None:
             return np.empty((0, self.dimension))
         if not np.isfinite(out).all():
-            bad = int(np.argmin(np.isfinite(out).all(axis=1)))
-            raise _not_finite(out[bad], self.calls - len(bits) + bad + 1, int(bits[bad]))
+            first_bad = int(np.argmin(np.isfinite(out).all(axis=1)))
+            raise _not_finite(out[first_bad], self.calls - len(bits) + first_bad + 1, int(bits[first_bad]))
         return out
 
     def _draw_batches(self, coins: Coins, rng: Generator) -> Floats:
         out: Floats | None = None
-        for which, rows in enumerate(coins.places):
+        for index, rows in enumerate(coins.places):
             size = rows.stop - (rows.start or 0) if isinstance(rows, slice) else int(rows.size)
             if size == 0:
                 continue
-            values = self._batch(which, size, rng)
+            values = self._batch(index, size, rng)
             if out is None:
                 out = np.empty((len(coins.bits), self.dimension))
             if out.shape[1] == 1:
@@ -117,44 +117,44 @@ class Source:
                 out[rows] = values
         return np.empty((0, self.dimension)) if out is None else out
 
-    def _batch(self, which: int, size: int, rng: Generator) -> Floats:
+    def _batch(self, index: int, size: int, rng: Generator) -> Floats:
         """Call the mechanism once for many outputs, shape (size, d)."""
-        value = self._call(which, rng, {"size": size})
+        value = self._call(index, rng, {"size": size})
         if value.ndim == 0 or value.shape[0] != size:
             raise AuditError(
-                f"mechanism: returned an array of shape {value.shape} for size={size} on data set {which}: "
+                f"mechanism: returned an array of shape {value.shape} for size={size} on data set {index}: "
                 "its first axis must be the size"
             )
         if self.shape is None:
             self.shape = _checked_shape(value.shape[1:])
         if value.shape[1:] != self.shape:
-            raise self._changed(value.shape[1:], which)
+            raise self._changed(value.shape[1:], index)
         values = value.reshape(size, -1).astype(np.float64, copy=False)
         if not np.isfinite(values).all():
-            raise _not_finite(values[int(np.argmin(np.isfinite(values).all(axis=1)))], self.calls, which)
+            raise _not_finite(values[int(np.argmin(np.isfinite(values).all(axis=1)))], self.calls, index)
         return values
 
     def _check_datasets(self) -> None:
         """Raise an AuditError if the mechanism has changed its data sets."""
-        for before, now in zip(self._kept, self.datasets, strict=True):
+        for before, now in zip(self._original_datasets, self.datasets, strict=True):
             if not _same(before, now):
                 raise AuditError("mechanism: changes its data set in place: must leave it as it is")
 
-    def _call(self, which: int, rng: Generator, extra: dict[str, int]) -> NDArray[Any]:
+    def _call(self, index: int, rng: Generator, extra: dict[str, int]) -> NDArray[Any]:
         self.calls += 1
         try:
             with foreign_code("mechanism"):
-                value = np.asarray(self._mechanism(self.datasets[which], rng, **extra))
+                value = np.asarray(self._mechanism(self.datasets[index], rng, **extra))
         except ForeignError as error:
-            raise AuditError(f"mechanism: {error.reason} (call {self.calls}, data set {which})") from error
+            raise AuditError(f"mechanism: {error.reason} (call {self.calls}, data set {index})") from error
         if value.dtype.kind not in "fiub":
             text = _short(value.tolist())
-            raise AuditError(f"mechanism: returned {text} (call {self.calls}, data set {which}): must be real numbers")
+            raise AuditError(f"mechanism: returned {text} (call {self.calls}, data set {index}): must be real numbers")
         return value
 
-    def _changed(self, shape: tuple[int, ...], which: int) -> AuditError:
+    def _changed(self, shape: tuple[int, ...], index: int) -> AuditError:
         return AuditError(
-            f"mechanism: returned an output of shape {shape} (call {self.calls}, data set {which}) after one of shape "
+            f"mechanism: returned an output of shape {shape} (call {self.calls}, data set {index}) after one of shape "
             f"{self.shape}: must not change its shape"
         )
 
@@ -176,9 +176,9 @@ def _checked_shape(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _not_finite(row: Floats, call: int, which: int) -> AuditError:
+def _not_finite(row: Floats, call: int, index: int) -> AuditError:
     value = row[int(np.argmin(np.isfinite(row)))]
-    return AuditError(f"mechanism: returned {value} (call {call}, data set {which}): must be finite")
+    return AuditError(f"mechanism: returned {value} (call {call}, data set {index}): must be finite")
 
 
 def _same(before: object, now: object) -> bool:
@@ -203,14 +203,14 @@ def _short(value: object) -> str:
 
 OUTPUTS, COINS, PROBE = range(3)  # random streams of a seed
 
-Pieces = Callable[["Draws", int], Iterable[tuple[int, Floats]]]
+BlockRunner = Callable[["Draws", int], Iterable[tuple[int, Floats]]]
 """``pieces(draws, count)``: yields ``count`` blocks of draws with their indices, in any order."""
 
 
-class Elsewhere(NamedTuple):
+class AuditBackend(NamedTuple):
     """An execution backend for the blocks of an audit; without one they are drawn in this process, in order."""
 
-    pieces: Pieces
+    pieces: BlockRunner
     request_key: str  # identifies mechanism, data sets and code, so that stored blocks of other audits are not reused
     origin: Callable[[], tuple[Any, Any]]  # returns mechanism and data sets in another process; can be pickled
 
@@ -225,19 +225,19 @@ class Draws:
     terms = ()
     parts = ()
 
-    def __init__(self, source: Source, seed: int, elsewhere: Elsewhere | None = None, *, pairs: bool = False) -> None:
+    def __init__(self, source: Source, seed: int, backend: AuditBackend | None = None, *, pairs: bool = False) -> None:
         self.source = source
         self.seed = seed
         self.pairs = pairs
         self.sizes: tuple[int, ...] = ()
-        self._elsewhere = elsewhere
-        self._origin = None if elsewhere is None else elsewhere.origin
-        self._said: tuple[tuple[int, int], Coins] | None = None
+        self._backend = backend
+        self._origin = None if backend is None else backend.origin
+        self._cached_coins: tuple[tuple[int, int], Coins] | None = None
 
     @property
     def request_key(self) -> str:
         """Key of the draws in a store of blocks."""
-        mechanism = "" if self._elsewhere is None else self._elsewhere.request_key
+        mechanism = "" if self._backend is None else self._backend.request_key
         return f"audit {mechanism} seed {self.seed} {'pairs' if self.pairs else 'coins'} {self.sizes}"
 
     def __getstate__(self) -> dict[str, object]:
@@ -251,8 +251,8 @@ class Draws:
         self.sizes = state["sizes"]
         self._origin = state["origin"]
         self.source = Source(*self._origin())
-        self._elsewhere = None
-        self._said = None
+        self._backend = None
+        self._cached_coins = None
 
     def rng(self, stream: int, block: int = 0) -> Generator:
         """Return the random generator of a block."""
@@ -265,15 +265,15 @@ class Draws:
     def coins(self, block: int) -> Coins:
         """Return the data set of each output of a block; the last result is cached."""
         size = self.sizes[block]
-        if self._said is None or self._said[0] != (block, size):
+        if self._cached_coins is None or self._cached_coins[0] != (block, size):
             if self.pairs and self.source.batched:
                 sides = halves(size)
             elif self.pairs:
                 sides = coins(self.rng(COINS, block).permutation(size) >= size // 2)
             else:
                 sides = coins(self.rng(COINS, block).random(size) < 0.5)
-            self._said = (block, size), sides
-        return self._said[1]
+            self._cached_coins = (block, size), sides
+        return self._cached_coins[1]
 
     def run(self, block: int) -> Floats:
         """Draw a block, shape (size, d)."""
@@ -282,19 +282,19 @@ class Draws:
     def drawn(self, sizes: Iterable[int]) -> Iterator[tuple[Floats, Coins]]:
         """Yield blocks of these sizes with their coins, in order."""
         self.sizes = tuple(sizes)
-        pieces = _here if self._elsewhere is None else self._elsewhere.pieces
-        waiting = dict[int, Floats]()
-        turn = 0
-        for block, x in pieces(self, len(self.sizes)):
+        run_blocks = _run_in_order if self._backend is None else self._backend.pieces
+        pending = dict[int, Floats]()
+        next_block = 0
+        for block, x in run_blocks(self, len(self.sizes)):
             if x.shape != (self.sizes[block], self.source.dimension):
                 raise AuditError(f"mechanism: returned outputs of shape {x.shape[1:]}: must not change its shape")
-            waiting[block] = x
-            while turn in waiting:
-                yield waiting.pop(turn), self.coins(turn)
-                turn += 1
+            pending[block] = x
+            while next_block in pending:
+                yield pending.pop(next_block), self.coins(next_block)
+                next_block += 1
 
 
-def _here(draws: Draws, blocks: int) -> Iterator[tuple[int, Floats]]:
+def _run_in_order(draws: Draws, blocks: int) -> Iterator[tuple[int, Floats]]:
     for block in range(blocks):
         yield block, draws.run(block)
 

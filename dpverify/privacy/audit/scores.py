@@ -29,22 +29,22 @@ FLOOR = 1e-12
 KNOTS = (0.01, 0.03, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 0.9, 0.97, 0.99)
 """Quantiles of a coordinate at which a piecewise linear function may bend."""
 
-BEND = 1.0  # penalty on the square of a bend, in units of the interquartile range
+BEND_PENALTY = 1.0  # penalty on the square of a bend, in units of the interquartile range
 
-FURTHEST = 20  # number of values at each end of a coordinate that are clipped to the next ones
+CLIPPED_VALUES = 20  # number of values at each end of a coordinate that are clipped to the next ones
 
-PARTS = 40  # number of cells between quantiles in each coordinate
+QUANTILE_CELLS = 40  # number of cells between quantiles in each coordinate
 
 STIFFNESS = 30.0  # penalty on half the squared difference of the log odds of neighbouring groups
 
-STEPS = 30  # most steps of Newton's method
+MAX_STEPS = 30  # most steps of Newton's method
 
 TREE_ROUNDS = 100_000  # most rounds on which trees are trained
 
-FITTED = 20_000  # most rows used by a fit, evenly spaced
+MAX_FIT_ROWS = 20_000  # most rows used by a fit, evenly spaced
 FIT_STEPS = 20  # most steps of Newton's method in a fit
-FIT_FAR = 4.0  # largest change of a weight in a step
-FIT_SMALL = 1e-3  # stop below this step size: the next step would be about its square
+MAX_FIT_STEP = 4.0  # largest change of a weight in a step
+FIT_TOLERANCE = 1e-3  # stop below this step size: the next step would be about its square
 
 
 class Learner(NamedTuple):
@@ -126,12 +126,12 @@ def distance(rows: Rows) -> Score:
 
 def shares(rows: Rows) -> Score:
     """Learn how often outputs fall between quantiles, for each coordinate separately: any shape, heavy tails."""
-    places = (np.linspace(0.0, 1.0, PARTS + 1)[1:-1] * (len(rows.x) - 1)).astype(np.int64)
+    places = (np.linspace(0.0, 1.0, QUANTILE_CELLS + 1)[1:-1] * (len(rows.x) - 1)).astype(np.int64)
     ends = np.sort(rows.x.T, axis=1)[:, places].T  # takes half the time of numpy's quantiles
     tables = []
     for j in range(rows.x.shape[1]):
         where = np.searchsorted(ends[:, j], rows.x[:, j], "left")
-        counts_of_one, zero = (np.bincount(where, weights, PARTS) + 1.0 for weights in (rows.ones, rows.zeros))
+        counts_of_one, zero = (np.bincount(where, weights, QUANTILE_CELLS) + 1.0 for weights in (rows.ones, rows.zeros))
         tables.append(np.log(counts_of_one / counts_of_one.sum()) - np.log(zero / zero.sum()))
 
     def score(y: Floats) -> Floats:
@@ -152,12 +152,12 @@ def smooth(rows: Rows) -> Score:
     odds, pull, between = np.zeros(len(totals)), np.zeros(len(totals) + 1), np.full(len(totals) - 1, -STIFFNESS)
     ends = np.full(len(totals), 2.0 * STIFFNESS)
     ends[[0, -1]] = STIFFNESS
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         chance = special.expit(odds)
-        ones_hoped = totals * chance
+        expected_ones = totals * chance
         pull[1:-1] = odds[1:] - odds[:-1]
-        slope = rows.ones - ones_hoped + STIFFNESS * (pull[1:] - pull[:-1])
-        step = dptsv(ones_hoped * (1.0 - chance) + ends + 1e-6, between, slope)[2]
+        slope = rows.ones - expected_ones + STIFFNESS * (pull[1:] - pull[:-1])
+        step = dptsv(expected_ones * (1.0 - chance) + ends + 1e-6, between, slope)[2]
         largest = float(np.abs(step).max())
         odds += step if largest <= 4.0 else step * (4.0 / largest)
         if largest < 1e-3:
@@ -172,7 +172,7 @@ def bent(rows: Rows) -> Score:
     totals = rows.zeros + rows.ones
     m = float(totals.sum())
     d = x.shape[1]
-    few = min(FURTHEST, m / 50.0) / m
+    few = min(CLIPPED_VALUES, m / 50.0) / m
     at = (0.25, 0.5, 0.75, few, 1.0 - few, *KNOTS)
     lower, shift, upper, *rest = np.stack([_quantiles(x[:, j], totals, at) for j in range(d)], axis=1)
     scale = np.where(upper > lower, upper - lower, _standard(rows)[1])
@@ -186,7 +186,7 @@ def bent(rows: Rows) -> Score:
         bends = np.maximum(z - knots[:, :, None], 0.0).reshape(-1, len(y))
         return np.concatenate([np.ones((1, len(y))), z, bends]).T
 
-    penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND)])
+    penalty = np.concatenate([np.full(1 + d, 0.01), np.full(d * len(KNOTS), BEND_PENALTY)])
     weights, _ = fitted(columns(x), rows.zeros, rows.ones, penalty)
     return lambda y: np.asarray(columns(y) @ weights, dtype=np.float64)
 
@@ -197,7 +197,7 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     The inverse of the curvature is the covariance of the weights, or slightly larger. ``zeros`` and ``ones`` count how
     often each row of ``table`` occurred on each data set.
     """
-    stride = -(-len(table) // FITTED)
+    stride = -(-len(table) // MAX_FIT_ROWS)
     part = slice((len(table) - 1) % stride // 2, None, stride)
     few = table[part]
     weight_of_part = len(table) / len(few)
@@ -209,15 +209,15 @@ def fitted(table: Floats, zeros: Floats, ones: Floats, penalty: Floats) -> tuple
     curvature = ridge
     for _ in range(FIT_STEPS):
         chance = special.expit(few @ weights)
-        ones_hoped = totals * chance
-        slope = few.T @ (truth - ones_hoped) - penalty * weights
-        curvature = (few * (ones_hoped * (1.0 - chance))[:, None]).T @ few + ridge
+        expected_ones = totals * chance
+        slope = few.T @ (truth - expected_ones) - penalty * weights
+        curvature = (few * (expected_ones * (1.0 - chance))[:, None]).T @ few + ridge
         _, step, failed = dposv(curvature, slope)
         if failed:  # the penalty is lost to rounding if columns are nearly equal
             step = np.linalg.lstsq(curvature, slope)[0]
         largest = float(np.abs(step).max())
-        weights += step if largest <= FIT_FAR else step * (FIT_FAR / largest)
-        if largest < FIT_SMALL:
+        weights += step if largest <= MAX_FIT_STEP else step * (MAX_FIT_STEP / largest)
+        if largest < FIT_TOLERANCE:
             break
     return weights, curvature
 

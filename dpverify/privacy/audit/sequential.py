@@ -33,11 +33,11 @@ from dpverify.privacy.audit.sampling import BLOCK_CALLS, BLOCK_FLOATS, MOST_FLOA
 from dpverify.privacy.audit.scores import one_blas_thread
 from dpverify.shared_types import ReportProgress
 
-FIRST: Final = 512  # rounds of the first block; each later block has as many as all earlier blocks together
+FIRST_BLOCK: Final = 512  # rounds of the first block; each later block has as many as all earlier blocks together
 LARGEST_BLOCK: Final = 16_384
 MOST_TRAINING: Final = 25_000  # most rounds from which a rule is learned, the latest ones
 LARGEST_STAKE: Final = 0.9
-LARGEST: Final = 64.0  # largest epsilon
+MAX_EPSILON: Final = 64.0  # largest epsilon
 
 
 class AuditLook(Record, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class StakedRounds(NamedTuple):
     stake: float
     right: int
     wrong: int
-    silent: int
+    abstained: int
 
 
 def audit_sequential(
@@ -147,33 +147,33 @@ def audit_sequential(
     source = Source(mechanism, default_datasets() if datasets is None else datasets)
     draws = Draws(source, seed)
     draws.probe()
-    play = _Play(source, delta, 1.0 - confidence, epsilon)
+    bettor = _Bettor(source, delta, 1.0 - confidence, epsilon)
     looks: list[AuditLook] = []
     rounds = 0
     interrupted = False
     try:
-        for outputs, thrown in draws.drawn(_sizes(most, source)):
+        for outputs, coins in draws.drawn(_sizes(most, source)):
             with one_blas_thread(source.dimension):
-                stage = play.judge(outputs, thrown.bits)
+                stage = bettor.judge(outputs, coins.bits)
                 rounds += len(outputs)
-                looks.append(AuditLook(rounds=rounds, right=stage.right, wrong=stage.wrong, epsilon=play.epsilon))
+                looks.append(AuditLook(rounds=rounds, right=stage.right, wrong=stage.wrong, epsilon=bettor.epsilon))
                 if report is not None:
                     report(rounds, most, "guessing")
-                if epsilon is not None and play.epsilon > epsilon:
+                if epsilon is not None and bettor.epsilon > epsilon:
                     break
                 if rounds < most:
-                    play.learn(outputs, thrown.bits, most - rounds)
+                    bettor.learn(outputs, coins.bits, most - rounds)
     except KeyboardInterrupt:
         interrupted = True
     return SequentialAudit(
-        verdict="no claim" if epsilon is None else "refuted" if play.epsilon > epsilon else "not refuted",
+        verdict="no claim" if epsilon is None else "refuted" if bettor.epsilon > epsilon else "not refuted",
         claim=claim,
-        epsilon=play.epsilon,
+        epsilon=bettor.epsilon,
         delta=delta,
         confidence=confidence,
         rounds=rounds,
         most=most,
-        rule="none yet" if play.guesser is None else play.guesser.name,
+        rule="none yet" if bettor.guesser is None else bettor.guesser.name,
         looks=looks,
         seed=seed,
         interrupted=interrupted,
@@ -183,14 +183,14 @@ def audit_sequential(
 def _sizes(most: int, source: Source) -> Iterator[int]:
     """Yield the sizes of blocks: each as large as all earlier blocks together, up to a limit."""
     limit = min(LARGEST_BLOCK, BLOCK_FLOATS // source.dimension if source.batched else BLOCK_CALLS)
-    drawn = 0
-    while drawn < most:
-        size = min(max(FIRST, drawn), limit, most - drawn)
+    total = 0
+    while total < most:
+        size = min(max(FIRST_BLOCK, total), limit, most - total)
         yield size
-        drawn += size
+        total += size
 
 
-class _Play:
+class _Bettor:
     """The rule, the stake and the wealth, updated after each block."""
 
     def __init__(self, source: Source, delta: float, alpha: float, claimed: float | None) -> None:
@@ -215,37 +215,37 @@ class _Play:
         self.epsilon = max(self.epsilon, refuted_epsilon(self._stages, self.delta, self.alpha))
         return stage
 
-    def learn(self, x: Floats, b: Bits, left: int) -> None:
+    def learn(self, x: Floats, b: Bits, remaining_rounds: int) -> None:
         """Learn a rule from all rounds so far, and choose the stake from guesses on rounds new to the rule."""
         guesser = self.guesser
         new = x, b
         if guesser is None:
             half = len(b) // 2
-            guesser = self._learned(x[:half], b[:half], left)
+            guesser = self._learn_rule(x[:half], b[:half], remaining_rounds)
             new = x[half:], b[half:]
         right, wrong, judged = guesser.guess(*new)
-        self.stake = stake_of(right, wrong, judged, self._target(right, wrong, judged, left), self.delta)
-        most = max(1, min(MOST_TRAINING, MOST_FLOATS // self.source.dimension))
-        self._x = np.concatenate([self._x, x])[-most:]
-        self._b = np.concatenate([self._b, b])[-most:]
-        self.guesser = self._learned(self._x, self._b, left)
+        self.stake = stake_of(right, wrong, judged, self._target(right, wrong, judged, remaining_rounds), self.delta)
+        row_limit = max(1, min(MOST_TRAINING, MOST_FLOATS // self.source.dimension))
+        self._x = np.concatenate([self._x, x])[-row_limit:]
+        self._b = np.concatenate([self._b, b])[-row_limit:]
+        self.guesser = self._learn_rule(self._x, self._b, remaining_rounds)
 
-    def _learned(self, x: Floats, b: Bits, left: int) -> Guesser:
-        bets = learn(x, b, left, self.delta, self.alpha, serial=not self.source.batched, user=None)
+    def _learn_rule(self, x: Floats, b: Bits, remaining_rounds: int) -> Guesser:
+        bets = learn(x, b, remaining_rounds, self.delta, self.alpha, serial=not self.source.batched, user=None)
         return bets[0].guesser
 
-    def _target(self, right: int, wrong: int, judged: int, left: int) -> float:
+    def _target(self, right: int, wrong: int, judged: int, remaining_rounds: int) -> float:
         """Return the epsilon to bet against: the claim, or the largest epsilon that the remaining rounds may refute."""
         if self.claimed is not None:
             return self.claimed
 
         def may_be_refuted(epsilon: float) -> bool:
             stake = stake_of(right, wrong, judged, epsilon, self.delta)
-            share = left / max(1, judged)
+            share = remaining_rounds / max(1, judged)
             stage = StakedRounds(stake, round(share * right), round(share * (wrong + 1)), 0)
             return log_wealth([stage], epsilon, self.delta) >= math.log(1.0 / self.alpha)
 
-        return largest_refuted(may_be_refuted, LARGEST, 1e-4)
+        return largest_refuted(may_be_refuted, MAX_EPSILON, 1e-4)
 
 
 def stake_of(right: int, wrong: int, judged: int, epsilon: float, delta: float) -> float:
@@ -271,12 +271,12 @@ def log_wealth(stages: Sequence[StakedRounds], epsilon: float, delta: float) -> 
     return math.fsum(
         stage.right * math.log1p(stage.stake * gain)
         + stage.wrong * math.log1p(-stage.stake)
-        + stage.silent * math.log1p(-stage.stake * delta / (1.0 + delta))
+        + stage.abstained * math.log1p(-stage.stake * delta / (1.0 + delta))
         for stage in stages
     )
 
 
 def refuted_epsilon(stages: Sequence[StakedRounds], delta: float, alpha: float) -> float:
     """Return the largest epsilon against which the wealth is at least 1/alpha; 0 if there is none."""
-    enough = math.log(1.0 / alpha) * (1.0 + 1e-12)  # the margin covers rounding errors
-    return largest_refuted(lambda epsilon: log_wealth(stages, epsilon, delta) >= enough, LARGEST)
+    threshold = math.log(1.0 / alpha) * (1.0 + 1e-12)  # the margin covers rounding errors
+    return largest_refuted(lambda epsilon: log_wealth(stages, epsilon, delta) >= threshold, MAX_EPSILON)

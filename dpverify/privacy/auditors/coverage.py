@@ -26,7 +26,7 @@ Draw: TypeAlias = Callable[[int, int, Generator], Floats]
 """``draw(which, n, rng) -> (n, d)``: outputs on the first data set (0) or the second one (1)."""
 
 COUNTS = np.arange(200)  # values of a Poisson number; larger ones have a probability below 1e-100
-LARGEST = 64.0  # largest epsilon of a bisection
+MAX_EPSILON = 64.0  # largest epsilon of a bisection
 TOLERANCE = 1e-10
 
 
@@ -60,8 +60,8 @@ def _geometric(which: int, n: int, rng: Generator) -> Floats:
 
 
 def _flipped(which: int, n: int, rng: Generator) -> Floats:
-    keep = math.e / (1.0 + math.e)
-    kept = rng.random((n, 1)) < keep
+    keep_chance = math.e / (1.0 + math.e)
+    kept = rng.random((n, 1)) < keep_chance
     return np.where(kept, float(which), 1.0 - which)
 
 
@@ -89,9 +89,9 @@ def _heavy(draw: Draw, change: Callable[[Floats], Floats]) -> Draw:
 
 def _smallest(delta_of: Callable[[float], float], delta: float) -> float:
     """Return the epsilon at which a decreasing delta reaches a value; infinite beyond 64."""
-    if delta_of(LARGEST) > delta:
+    if delta_of(MAX_EPSILON) > delta:
         return math.inf
-    return largest_refuted(lambda epsilon: delta_of(epsilon) > delta, LARGEST, TOLERANCE)
+    return largest_refuted(lambda epsilon: delta_of(epsilon) > delta, MAX_EPSILON, TOLERANCE)
 
 
 def _delta_of_laplace(epsilon: float) -> float:
@@ -173,8 +173,8 @@ Auditor: TypeAlias = Callable[[Floats, Floats, float, float, float, int], Any]
 """``auditor(first, second, epsilon, delta, confidence, seed)``: a lower bound on epsilon, or whether DP is refuted."""
 
 ERROR = 0.01  # probability that an auditor with the stated error rate is accused, over all pairs of distributions
-SEEN = 0.9  # probability with which the smallest error rate that is reported would be detected
-ROUNDING = 1.0 + 1e-9  # factor for the comparison of a bound with the true epsilon
+TARGET_POWER = 0.9  # probability with which the smallest error rate that is reported would be detected
+ROUNDING_FACTOR = 1.0 + 1e-9  # factor for the comparison of a bound with the true epsilon
 
 
 def audit_auditor(
@@ -256,7 +256,7 @@ def audit_auditor(
         n=n,
         runs=runs,
         seed=seed,
-        seen_from=_seen_from(runs, allowed),
+        seen_from=_detectable_count(runs, allowed),
         laws=results,
     )
 
@@ -266,9 +266,9 @@ def most_wrong(runs: int, rate: float, level: float) -> int:
     return next(count for count in range(runs + 1) if special.bdtrc(count, runs, rate) <= level)
 
 
-def _seen_from(runs: int, allowed: int) -> float:
+def _detectable_count(runs: int, allowed: int) -> float:
     """Return the error rate that exceeds ``allowed`` wrong runs with probability 90%; 1 if there is none."""
-    return 1.0 if allowed >= runs else float(special.betaincinv(allowed + 1, runs - allowed, SEEN))
+    return 1.0 if allowed >= runs else float(special.betaincinv(allowed + 1, runs - allowed, TARGET_POWER))
 
 
 def _on_law(
@@ -294,7 +294,7 @@ def _on_law(
             wrong += answer
         else:
             bounds.append(answer)
-            wrong += answer > truth * ROUNDING
+            wrong += answer > truth * ROUNDING_FACTOR
         if is_finite:
             half = _answer(auditor, law, first, second, CLAIMED * truth, delta, confidence, run)
             refuted += half if isinstance(half, bool) else half > CLAIMED * truth

@@ -25,11 +25,11 @@ Vector: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
 Side: TypeAlias = Literal["upper", "lower", "removed", "added"]
 
-UNIT: Final = 2.0**-52
+ROUNDOFF: Final = 2.0**-52
 # cells of equal width on either side of 0; further out a cell is this fraction of its distance from 0
 FINE: Final = 512
-LONGEST: Final = 600.0  # larger losses are not resolved
-LEFT: Final = (
+MAX_LOSS: Final = 600.0  # larger losses are not resolved
+MIN_LEFT: Final = (
     # smallest probability under B of losses near the least one for which the first point of a law from below is set
     # there
     1e-3
@@ -61,11 +61,11 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
     """
     far = 1.0 - noise * float(ndtri(min(tail / rate, 0.5)))  # H_c(A, B) <= q Phi((1-x)/s)
     log_complement = math.log1p(-rate) if rate < 1.0 else -math.inf
-    longest = min(float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)), LONGEST)
+    longest = min(float(np.logaddexp(log_complement, math.log(rate) + (far - 0.5) / noise**2)), MAX_LOSS)
     right = _knots(longest / width, fine)
     if side == "upper":
         value, _, error = excess(np.asarray(right * width, np.float64), rate, noise)
-        above = (value + error) * (1.0 + 8.0 * UNIT)
+        above = (value + error) * (1.0 + 8.0 * ROUNDOFF)
         values = np.concatenate([(np.exp(-right * width) * above)[:0:-1], above])
         return _law(np.concatenate([-right[:0:-1], right]), values, width, 1.0)
     if side != "lower":
@@ -78,9 +78,9 @@ def step_law(rate: float, noise: float, width: float, tail: float, side: Side, f
         above = np.zeros(len(places))
         is_resolved = places * width > log_complement
         value, _, error = excess(np.asarray(places[is_resolved] * width, np.float64), rate, noise)
-        above[is_resolved] = (value + error) * (1.0 + 8.0 * UNIT)
+        above[is_resolved] = (value + error) * (1.0 + 8.0 * ROUNDOFF)
         if side == "added":  # H_c(B, A) = 1 - c + c H_(1/c)(A, B)
-            places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * UNIT)
+            places, above = -places[::-1], (np.exp(-places * width) * above)[::-1] * (1.0 + 8.0 * ROUNDOFF)
         return _above(places, above, width)
     return _lower_law(rate, noise, width, longest, fine)
 
@@ -94,13 +94,13 @@ def _lower_law(rate: float, noise: float, width: float, longest: float, fine: in
     middles[0] = first_middle
     value, slope, error = excess(middles, rate, noise)
     slope = slope * np.exp(middles)
-    error += 4.0 * UNIT * np.abs(slope) * (np.abs(middles) + width + shift)  # rounding of the points
+    error += 4.0 * ROUNDOFF * np.abs(slope) * (np.abs(middles) + width + shift)  # rounding of the points
     # values of each tangent at the ends of its cell, corrected if the corner of (1 - c)_+ is inside the cell
     start = slope * np.expm1(points[:-1] - middles)
     end = slope * np.expm1(points[1:] - middles)
     corner_at_start = np.where(middles >= 0.0, np.expm1(np.minimum(points[:-1], 0.0)), 0.0)
     corner_at_end = np.where(middles < 0.0, np.expm1(np.maximum(points[1:], 0.0)), 0.0)
-    value -= error + 8.0 * UNIT * (np.abs(start) + np.abs(end) + np.abs(corner_at_start) + corner_at_end)
+    value -= error + 8.0 * ROUNDOFF * (np.abs(start) + np.abs(end) + np.abs(corner_at_start) + corner_at_end)
     start += corner_at_start
     end -= corner_at_end
     nothing = np.zeros(1)
@@ -136,13 +136,13 @@ def _lower_places(rate: float, noise: float, width: float, longest: float, fine:
 def _first_bend(touched: float, rate: float, noise: float) -> float:
     """Return the loss at which the tangent at ``touched`` meets 1 - c; NaN if few losses of A are so small."""
     value, slope, _ = (float(number[0]) for number in excess(np.array([touched]), rate, noise))
-    smaller = slope if touched < 0.0 else 1.0 + slope
-    if smaller < LEFT:
+    left_share = slope if touched < 0.0 else 1.0 + slope
+    if left_share < MIN_LEFT:
         return math.nan
     if touched < 0.0:
         part = value / (slope * math.exp(touched))
         return touched + math.log1p(-part) if part < 1.0 else math.nan
-    return math.log1p(-(value - slope * math.expm1(touched)) / smaller)
+    return math.log1p(-(value - slope * math.expm1(touched)) / left_share)
 
 
 def _knots(largest: float, fine: int) -> Places:
@@ -170,17 +170,17 @@ def excess(losses: Vector, rate: float, noise: float) -> tuple[Vector, Vector, V
     scale = 0.5 * rate * np.exp(-0.5 * z * z)
     value = scale * (near - far)
     slope = np.where(upper, -ndtr(-x / noise), ndtr(x / noise))
-    lost = 4.0 + z * z + (np.abs(z) + 1.0) * (np.abs(x) + 1.0) / noise
-    error = 4.0 * UNIT * (scale * (near + far) + value * lost + np.abs(slope * losses) * np.exp(losses))
+    factor = 4.0 + z * z + (np.abs(z) + 1.0) * (np.abs(x) + 1.0) / noise
+    error = 4.0 * ROUNDOFF * (scale * (near + far) + value * factor + np.abs(slope * losses) * np.exp(losses))
     return value, slope, error
 
 
 def _below(places: Places, values: Vector, width: float, shift: float) -> LossLaw:
     """Make values convex from below: restrict them to where the tangents are above 0, and take the convex hull."""
-    lost = np.flatnonzero(values <= 0.0)
+    nonpositive = np.flatnonzero(values <= 0.0)
     zero = int(np.searchsorted(places * width - shift, 0.0))
-    first = int(lost[lost < zero].max(initial=-1)) + 1
-    last = int(lost[lost >= zero].min(initial=len(places))) - 1
+    first = int(nonpositive[nonpositive < zero].max(initial=-1)) + 1
+    last = int(nonpositive[nonpositive >= zero].min(initial=len(places))) - 1
     if not first < zero < last:
         return LossLaw(np.zeros(1, np.int64), np.ones(1), 0.0)
     places = places[first : last + 1]
@@ -248,7 +248,7 @@ def _masses(places: Places, values: Vector, width: float, shift: float = 0.0) ->
     slopes = rises / (at[:-1] * np.expm1(np.diff(places) * width))
     slopes = np.concatenate([[values[0] / at[0]], slopes, [0.0]])
     corner = np.diff(np.concatenate([[0.0], right, [1.0]]))
-    errors = 8.0 * UNIT * (np.abs(slopes[1:]) + np.abs(slopes[:-1]) + corner)
+    errors = 8.0 * ROUNDOFF * (np.abs(slopes[1:]) + np.abs(slopes[:-1]) + corner)
     return np.diff(slopes) + corner, errors
 
 

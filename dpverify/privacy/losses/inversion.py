@@ -31,7 +31,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.losses.grid import UNIT, Places, UnresolvedError
+from dpverify.privacy.losses.grid import ROUNDOFF, Places, UnresolvedError
 from dpverify.privacy.losses.total import (
     ROUNDING,
     LossCurve,
@@ -44,16 +44,16 @@ from dpverify.privacy.losses.total import (
 )
 
 TILTS: Final = (1.0, 0.5, 0.25)  # tried tilts, as fractions of the tilt of the best Renyi order
-FORGOTTEN: Final = 3e-13  # largest contribution of the terms with |n| > N, in units of M_0^T exp(-theta e)
-ALIASED: Final = 1e-9  # largest contribution of the terms with k < 0, as a fraction of delta
+MAX_OMITTED: Final = 3e-13  # largest contribution of the terms with |n| > N, in units of M_0^T exp(-theta e)
+MAX_ALIASED: Final = 1e-9  # largest contribution of the terms with k < 0, as a fraction of delta
 MOST_CELLS: Final = 1 << 40  # so that products with frequencies fit in 64-bit integers
 MOST_WORK: Final = 1e8  # losses of a step times frequencies: about half a second
 MOST_FREQUENCIES: Final = 1e5  # each value of delta is a sum over the frequencies
 LONGEST_PHASE: Final = 4.0  # largest phase difference inside one window of ``_decay``, below 2 pi
 RATIO: Final = 1.25  # ratio of consecutive frequencies at which the modulus is bounded
-SMALLEST: Final = 1e-14  # squared modulus below which a term is bounded instead of evaluated
-ENOUGH: Final = 1e-3  # relative error of delta below which no other tilt is tried
-ENOUGH_AT_LAST: Final = 0.3  # relative error of delta above which the result is rejected
+MIN_SQUARE: Final = 1e-14  # squared modulus below which a term is bounded instead of evaluated
+GOOD_ERROR: Final = 1e-3  # relative error of delta below which no other tilt is tried
+MAX_ERROR: Final = 0.3  # relative error of delta above which the result is rejected
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,13 @@ class LossInversion(LossCurve):
         terms = np.exp(self.logarithms - 1j * frequencies * epsilon).real
         terms[1:] *= 2.0
         inside = float(terms.sum()) / self.period * self._unit(epsilon)
-        certain = max(inside, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
-        return certain + sign * self.error_at(epsilon) + min(sign, 0) * self._aliased(epsilon)
+        unaliased = max(inside, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
+        return unaliased + sign * self.error_at(epsilon) + min(sign, 0) * self._aliased(epsilon)
 
     def error_at(self, epsilon: float) -> float:
         """Return a bound on rounding errors and on the terms with |n| > N."""
         frequencies = np.arange(len(self.sizes)) * (2.0 * math.pi / self.period)
-        rounded = self.sizes * np.expm1(self.errors + 4.0 * UNIT * epsilon * frequencies)
+        rounded = self.sizes * np.expm1(self.errors + 4.0 * ROUNDOFF * epsilon * frequencies)
         error = 2.0 * float(rounded.sum()) / self.period + self.omitted
         return float(error * self._unit(epsilon))
 
@@ -134,14 +134,14 @@ def invert(steps: Sequence[Steps], width: float, delta: float) -> LossInversion:
     best = best_tilt(lambda theta: sum_exponent(steps, width, theta), math.log(delta))
     plans = [plan for part in TILTS if (plan := _plan(steps, width, delta, part * best)) is not None]
     best_result: LossInversion | None = None
-    least_error = ENOUGH_AT_LAST * delta
+    least_error = MAX_ERROR * delta
     for plan in sorted(plans, key=lambda plan: plan.work):
         result = _inverted(steps, width, delta, plan)
         error = result.error_at(min(result.epsilon(delta, 1), result.largest))
         if error < least_error:
             best_result = result
             least_error = error
-        if error < ENOUGH * delta:
+        if error < GOOD_ERROR * delta:
             break
     if best_result is None:
         raise UnresolvedError
@@ -161,7 +161,7 @@ def _tilt(steps: Sequence[Steps], width: float, theta: float) -> list[_Tilted]:
 def _plan(steps: Sequence[Steps], width: float, delta: float, theta: float) -> _Plan | None:
     """Choose B and N; return None if a modulus is not bounded well enough, or the work is too much."""
     high = _upper_end(steps, width, theta)
-    cells = math.ceil(max(high, math.log(1.0 / (ALIASED * delta)) / theta) / width)
+    cells = math.ceil(max(high, math.log(1.0 / (MAX_ALIASED * delta)) / theta) / width)
     spacing = 2.0 * math.pi / (cells * width)
     tilted = _tilt(steps, width, theta)
     last = cells // 2
@@ -172,7 +172,7 @@ def _plan(steps: Sequence[Steps], width: float, delta: float, theta: float) -> _
         decay = math.fsum(law.times * _decay(law, before * spacing, last * spacing) for law in tilted)
         modulus = math.exp(-decay)
         omitted_here = modulus * (1.0 / before - 1.0 / last) / (math.pi * spacing)
-        if omitted + omitted_here > FORGOTTEN:
+        if omitted + omitted_here > MAX_OMITTED:
             break
         omitted += omitted_here
         valley += modulus * (last - before) * 2.0 / (cells * width)
@@ -198,8 +198,8 @@ def _decay(law: _Tilted, first: float, last: float) -> float:
     counts = np.diff(starts, append=len(law.losses))
     deviations = law.losses - np.repeat(mean, counts)
     variance = np.add.reduceat(law.weights * deviations**2, starts) / mass
-    lost = np.minimum(2.0 * curvature * first**2 * variance * (1.0 - 1e-6), 1.0)
-    missing = float((mass * (lost / (1.0 + np.sqrt(1.0 - lost)))).sum())
+    decrease = np.minimum(2.0 * curvature * first**2 * variance * (1.0 - 1e-6), 1.0)
+    missing = float((mass * (decrease / (1.0 + np.sqrt(1.0 - decrease)))).sum())
     return max(missing * (1.0 - 1e-9) - 1e-15, 0.0)
 
 
@@ -219,19 +219,19 @@ def _inverted(steps: Sequence[Steps], width: float, delta: float, plan: _Plan) -
     period = plan.cells * width
     frequencies = np.arange(plan.last + 1) * (2.0 * math.pi / period)
     logarithms = np.zeros(plan.last + 1, np.complex128)
-    errors = np.full(plan.last + 1, 64.0 * UNIT)
+    errors = np.full(plan.last + 1, 64.0 * ROUNDOFF)
     part = 0.0
     for law in _tilt(steps, width, theta):
         real, imaginary, largest = phase_sums(law.weights, law.places, plan.cells, plan.last + 1)
         real += math.fsum([*law.weights.tolist(), -1.0])
         squared = 2.0 * real + real**2 + imaginary**2  # |phi|^2 - 1
-        lost = squared < SMALLEST - 1.0  # too small for its phase to be accurate
-        squared = np.where(lost, SMALLEST - 1.0, squared)
+        is_negligible = squared < MIN_SQUARE - 1.0  # too small for its phase to be accurate
+        squared = np.where(is_negligible, MIN_SQUARE - 1.0, squared)
         logarithm = 0.5 * np.log1p(squared) + 1j * np.arctan2(imaginary, 1.0 + real)
-        rounding = 2.0 * (16.0 * BLOCK + len(law.weights)) * UNIT * largest + 4.0 * UNIT * np.abs(squared)
+        rounding = 2.0 * (16.0 * BLOCK + len(law.weights)) * ROUNDOFF * largest + 4.0 * ROUNDOFF * np.abs(squared)
         logarithms += law.times * logarithm
-        errors += law.times * (np.log1p(rounding / np.sqrt(1.0 + squared)) + 8.0 * UNIT * np.abs(logarithm))
-        errors[lost] += math.log(3.0)
+        errors += law.times * (np.log1p(rounding / np.sqrt(1.0 + squared)) + 8.0 * ROUNDOFF * np.abs(logarithm))
+        errors[is_negligible] += math.log(3.0)
         part += law.times * (8.0 + 2.0 * theta * float(np.abs(law.losses).max()))
     z = theta + 1j * frequencies
     logarithms -= np.log(z) + np.log1p(z)
@@ -249,7 +249,7 @@ def _inverted(steps: Sequence[Steps], width: float, delta: float, plan: _Plan) -
         chernoff=tuple(
             (theta * multiple, sum_exponent(steps, width, theta * multiple)) for multiple in (1.1, 1.3, 2.0, 4.0)
         ),
-        part=ROUNDING + 8.0 * UNIT * (part + abs(exponent)),
+        part=ROUNDING + 8.0 * ROUNDOFF * (part + abs(exponent)),
         beyond=math.fsum(times * law.beyond for law, times in steps),
         largest=max((exponent - math.log(delta)) / theta, 0.0),
         shift=sum_shift(steps),

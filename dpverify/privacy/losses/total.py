@@ -25,17 +25,17 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.privacy.losses.grid import UNIT, LossLaw, UnresolvedError, Vector
+from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw, UnresolvedError, Vector
 
-OUTSIDE: Final = 1e-13  # tilted probability outside the window, on each side
+TAIL_CHANCE: Final = 1e-13  # tilted probability outside the window, on each side
 MOST_CELLS: Final = 1 << 21
 ROUNDING: Final = 1e-9
 GOLDEN: Final = 0.5 * (math.sqrt(5.0) - 1.0)
 BLOCK: Final = 50.0  # range of losses whose probabilities under Q are summed with one scale
 TILTS: Final = (0.35, 0.7, 1.0)  # tried tilts, as fractions of the tilt of the best Renyi order
 # Fractions of an upper bound of epsilon at which a lower bound is searched, in decreasing order.
-DOWNWARDS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
-ENOUGH: Final = 2e-3  # a tilt is good enough if its error is below this fraction of delta
+FRACTIONS: Final = (*(1.0 - 2.0**-k for k in range(40, 0, -1)), *(2.0**-k for k in range(2, 40)))
+GOOD_ERROR: Final = 2e-3  # a tilt is good enough if its error is below this fraction of delta
 
 Transform: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 Precision: TypeAlias = type[np.float64] | type[np.longdouble]
@@ -70,18 +70,18 @@ class LossCurve(ABC):
             return 0.0
         if self.delta(self.largest, 1) > delta:
             return math.inf
-        return self._between(0.0, self.largest, delta, 1)[1]
+        return self._bracket(0.0, self.largest, delta, 1)[1]
 
     def _epsilon_below(self, delta: float) -> float:
         """Search downwards from the upper bound, because the error of delta is large at small epsilon."""
         high = min(self.epsilon(delta, 1), self.largest)
-        for part in DOWNWARDS:
+        for part in FRACTIONS:
             low = high * part
             if self.delta(low, -1) > delta:
-                return self._between(low, high, delta, -1)[0]
+                return self._bracket(low, high, delta, -1)[0]
         return 0.0
 
-    def _between(self, low: float, high: float, delta: float, sign: int) -> tuple[float, float]:
+    def _bracket(self, low: float, high: float, delta: float, sign: int) -> tuple[float, float]:
         """Narrow an interval by bisection; the bound exceeds delta at the lower end, and not at the upper end."""
         while high - low > 1e-12 * high:
             middle = 0.5 * (low + high)
@@ -102,7 +102,7 @@ class LossSum(LossCurve):
 
     losses: Vector  # a grid of losses, increasing, shape (n,)
     deltas: Vector  # delta at each loss, up to the errors; it is linear in exp(epsilon) between losses
-    falls: Vector  # minus the slope of delta in exp(epsilon) up to each loss, times exp(loss)
+    decreases: Vector  # minus the slope of delta in exp(epsilon) up to each loss, times exp(loss)
     # K and the tilt theta
     exponent: float
     theta: float
@@ -115,13 +115,13 @@ class LossSum(LossCurve):
     def delta(self, epsilon: float, sign: int) -> float:
         """Return a bound on delta at an epsilon of at least 0, from above (sign 1) or below (sign -1)."""
         epsilon += self.shift
-        after = int(np.searchsorted(self.losses, epsilon, side="left"))
+        next_index = int(np.searchsorted(self.losses, epsilon, side="left"))
         delta_at_epsilon = 0.0
-        if after < len(self.losses):
-            partial_cell = -self.falls[after] * math.expm1(epsilon - self.losses[after])
-            delta_at_epsilon = float(self.deltas[after] + partial_cell)
-        certain = max(delta_at_epsilon, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
-        return certain + sign * self.error_at(epsilon)
+        if next_index < len(self.losses):
+            partial_cell = -self.decreases[next_index] * math.expm1(epsilon - self.losses[next_index])
+            delta_at_epsilon = float(self.deltas[next_index] + partial_cell)
+        bound = max(delta_at_epsilon, 0.0) * (1.0 + sign * self.part) + max(sign, 0) * self.beyond
+        return bound + sign * self.error_at(epsilon)
 
     def error_at(self, epsilon: float) -> float:
         """Return a bound on the error of delta that is due to the transforms."""
@@ -144,7 +144,7 @@ def add_up(
             loss_sum = _tilted(steps, exponent, width, part * best, most_cells, precision)
         except UnresolvedError:
             break
-        if loss_sum.error_at(loss_sum.epsilon(delta, 1)) < ENOUGH * delta:
+        if loss_sum.error_at(loss_sum.epsilon(delta, 1)) < GOOD_ERROR * delta:
             break
     if loss_sum is None:
         raise UnresolvedError
@@ -188,30 +188,30 @@ def _tilted(
     is_kept = losses > (exponent - 600.0) / theta
     losses = losses[is_kept]
     under_p = chances[is_kept] * np.exp(exponent - theta * losses)
-    falls = _falls(under_p, losses)
-    deltas = np.append(np.cumsum((falls[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
+    decreases = _decreases(under_p, losses)
+    deltas = np.append(np.cumsum((decreases[1:] * -math.expm1(-width))[::-1])[::-1], 0.0)
     # The weights exp(-theta y) (1 - exp(-y)), y = l - epsilon, are at most 1 and at most 1/theta. This is their norm.
     spread = min((-math.expm1(-2.0 * theta * width)) ** -0.5, (-math.expm1(-theta * width)) ** -0.5 / theta)
     return LossSum(
         losses=losses,
         deltas=deltas,
-        falls=falls,
+        decreases=decreases,
         exponent=exponent,
         theta=theta,
-        error=2.0 * norm * spread + 4.0 * OUTSIDE * min(1.0, 1.0 / theta),
-        part=ROUNDING + 8.0 * UNIT * (roundings + abs(exponent) + theta * max(abs(low), abs(high))),
+        error=2.0 * norm * spread + 4.0 * TAIL_CHANCE * min(1.0, 1.0 / theta),
+        part=ROUNDING + 8.0 * ROUNDOFF * (roundings + abs(exponent) + theta * max(abs(low), abs(high))),
         beyond=math.fsum(s.times * s.law.beyond for s in steps),
         largest=float(losses[-1]),
         shift=sum_shift(steps),
     )
 
 
-def _falls(under_p: Vector, losses: Vector) -> Vector:
+def _decreases(under_p: Vector, losses: Vector) -> Vector:
     """Return sums of the probabilities under Q of each loss and all larger ones, times exp(loss).
 
     scipy.linalg can solve these equations too, but takes a tenth of a second to import.
     """
-    falls = np.empty_like(under_p)
+    decreases = np.empty_like(under_p)
     starts = np.flatnonzero(np.diff(np.floor((losses - losses[0]) / BLOCK), prepend=-1.0)).tolist()
     later = 0.0  # the sum at the first loss of the next block
     end = len(losses)
@@ -220,10 +220,10 @@ def _falls(under_p: Vector, losses: Vector) -> Vector:
         sums = np.cumsum((under_p[start:end] / scale)[::-1])[::-1]
         if end < len(losses):
             sums += later * math.exp(losses[start] - losses[end])
-        falls[start:end] = sums * scale
-        later = float(falls[start])
+        decreases[start:end] = sums * scale
+        later = float(decreases[start])
         end = start
-    return falls
+    return decreases
 
 
 def _window(
@@ -250,7 +250,7 @@ def _law_of_sum(
     for law, times in steps:
         tilted = law.chances * np.exp(theta * width * law.places - log_moment(law, theta, width))
         transform = np.fft.rfft(np.bincount(law.places % cells, tilted, minlength=cells).astype(precision))
-        modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * UNIT) + 2.0 * per_transform
+        modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * ROUNDOFF) + 2.0 * per_transform
         moduli *= modulus**times
         errors += times * (per_transform / modulus + 4.0 * unit)
         product = product * whole_power(transform, times)
@@ -266,7 +266,7 @@ def sum_exponent(steps: Sequence[Steps], width: float, theta: float) -> float:
 
 def sum_shift(steps: Sequence[Steps]) -> float:
     """Return the total shift of the sum of all losses."""
-    return math.fsum(s.times * s.law.shift for s in steps) * (1.0 + UNIT)
+    return math.fsum(s.times * s.law.shift for s in steps) * (1.0 + ROUNDOFF)
 
 
 def log_moment(law: LossLaw, theta: float, width: float) -> float:
@@ -336,9 +336,9 @@ def _deviation(steps: Sequence[Steps], theta: float, width: float) -> float:
 
 
 def _end(exponent: Callable[[float], float], theta: float, sign: int, least: float, largest_rate: float) -> float:
-    """Return a point beyond which the tilted sum has probability below OUTSIDE, by Chernoff's bound at some rates."""
+    """Return a point beyond which the tilted sum has probability below TAIL_CHANCE, by Chernoff's bound."""
     ends: list[float] = []
     for rate in np.geomspace(least, largest_rate, 14).tolist():
         change = sign * rate
-        ends.append((exponent(theta + change) - exponent(theta) - math.log(OUTSIDE)) / change)
+        ends.append((exponent(theta + change) - exponent(theta) - math.log(TAIL_CHANCE)) / change)
     return min(ends) if sign > 0 else max(ends)

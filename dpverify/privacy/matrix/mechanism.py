@@ -17,7 +17,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from dpverify.kernels import check
-from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu, violated_epsilon
 from dpverify.privacy.matrix.participation import Cyclic, Epochs, Floats, Participation, Pattern
 from dpverify.privacy.matrix.strategies import MOST_DENSE, Dense, Strategy, Toeplitz, Trees
 from dpverify.privacy.participation import Bounds
@@ -304,7 +304,7 @@ class MatrixMechanism:
         """
         sigma = check.positive(sigma=sigma)
         change = self.sensitivity(participation, neighbours)
-        lower = missed_epsilon(change.lower / sigma * (1.0 - QUOTIENT), delta)
+        lower = violated_epsilon(change.lower / sigma * (1.0 - QUOTIENT), delta)
         upper = safe_epsilon(change.upper / sigma * (1.0 + QUOTIENT), delta)
         return Bounds(lower, upper, change.exact, change.pattern, change.method)
 

@@ -59,12 +59,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpverify.privacy.losses.grid import UNIT, LossLaw, Places, UnresolvedError, Vector
+from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw, Places, UnresolvedError, Vector
 from dpverify.privacy.losses.total import Steps, add_up, whole_power
 
-SAFE: Final = 1e-12  # relative rounding error of a probability or a loss, thousands of times that of floats
+ERROR: Final = 1e-12  # relative rounding error of a probability or a loss, thousands of times that of floats
 # fraction of a cell subtracted from each loss of a lower bound; the mean loss is about the middle of the cell
-CENTRED: Final = 0.51
+CENTRE: Final = 0.51
 LARGEST_LOSS: Final = 500.0
 
 
@@ -79,14 +79,14 @@ def lower_epsilon(p: Vector, q: Vector, times: int, delta: float) -> float:
 
     ``p`` is at most the probabilities under P; ``q`` is at least those under Q.
     """
-    is_seen = (p > 0.0) & (q > 0.0)
-    if not is_seen.any():
+    is_positive = (p > 0.0) & (q > 0.0)
+    if not is_positive.any():
         return 0.0
-    losses = np.log(p[is_seen]) - np.log(q[is_seen])
-    losses = np.minimum(losses - SAFE * (1.0 + np.abs(losses)), LARGEST_LOSS)
+    losses = np.log(p[is_positive]) - np.log(q[is_positive])
+    losses = np.minimum(losses - ERROR * (1.0 + np.abs(losses)), LARGEST_LOSS)
     for width in _widths(times):
-        places = np.floor(losses / width + CENTRED).astype(np.int64)
-        law = _law(places, p[is_seen] * (1.0 - SAFE), 0.0, CENTRED * width)
+        places = np.floor(losses / width + CENTRE).astype(np.int64)
+        law = _law(places, p[is_positive] * (1.0 - ERROR), 0.0, CENTRE * width)
         try:
             return add_up([Steps(law, times)], width, delta).epsilon(delta, -1)
         except UnresolvedError:
@@ -103,8 +103,8 @@ def upper_epsilon(losses: Vector, p: Vector, beyond: float, times: int, delta: f
     is_large = losses > LARGEST_LOSS
     beyond += float(p[is_large].sum())
     losses = losses[~is_large]
-    p = p[~is_large] * (1.0 + SAFE)
-    losses = losses + SAFE * (1.0 + np.abs(losses))
+    p = p[~is_large] * (1.0 + ERROR)
+    losses = losses + ERROR * (1.0 + np.abs(losses))
     for width in _widths(times):
         below = np.floor(losses / width)
         share = np.clip(np.expm1(below * width - losses) / np.expm1(-width) + 1e-9, 0.0, 1.0)
@@ -122,11 +122,11 @@ def _law(places: Places, chances: Vector, beyond: float, shift: float) -> LossLa
     sums: Vector = np.bincount(places - first, chances).astype(np.float64)
     at = np.flatnonzero(sums > 0.0)
     sign = 1.0 if shift == 0.0 else -1.0
-    return LossLaw(at + first, sums[at] * (1.0 + sign * SAFE), beyond * (1.0 + SAFE), shift)
+    return LossLaw(at + first, sums[at] * (1.0 + sign * ERROR), beyond * (1.0 + ERROR), shift)
 
 
 MOST_CELLS: Final = 1 << 17  # largest number of cells of the window of the sum
-FINEST: Final = 2e-3  # smallest step of the grid, relative to the standard deviation of w
+MIN_STEP: Final = 2e-3  # smallest step of the grid, relative to the standard deviation of w
 TAIL: Final = 1e-3  # fraction of delta for infinite losses
 RATES: Final = np.geomspace(1e-2, 60.0, 24)  # rates of Chernoff's bound, relative to the inverse of the end of the grid
 GROUPS: Final = 20_000  # groups of cells of the sum, for the lower bound
@@ -144,18 +144,18 @@ def bins_upper(spread: float, bins: int, times: int, delta: float) -> float:
     """Return an upper bound on the epsilon of ``times`` independent epochs; ``spread`` is s, and ``bins`` is t >= 2."""
     if spread > MOST_SPREAD:
         return math.inf
-    lost = TAIL * delta / times
-    end = _end(spread, lost)
-    window = _window(spread, end, bins, lost)
-    step = max(window / MOST_CELLS, FINEST * spread)
+    tail = TAIL * delta / times
+    end = _end(spread, tail)
+    window = _window(spread, end, bins, tail)
+    step = max(window / MOST_CELLS, MIN_STEP * spread)
     cells = 1 << math.ceil(math.log2(window / step + 1.0))
     count = min(int(end / step) + 2, cells - 1)
-    chances, infinite = _spread_out(spread, step, count)
+    chances, infinite = _grid_law(spread, step, count)
     points = np.asarray(step * np.arange(count), np.float64)
-    weighted = chances * points * (1.0 + 4.0 * UNIT)
-    beyond = infinite + _beyond(chances, weighted, points, bins, step * cells)
-    under_p = _convolved(weighted, 1, chances, bins - 1, cells)
-    under_q = _convolved(weighted, 0, chances, bins, cells)
+    weighted = chances * points * (1.0 + 4.0 * ROUNDOFF)
+    beyond = infinite + _window_tail(chances, weighted, points, bins, step * cells)
+    under_p = _convolution(weighted, 1, chances, bins - 1, cells)
+    under_q = _convolution(weighted, 0, chances, bins, cells)
     # Errors of all probabilities may count as infinite losses: the sum of their absolute values is at most the root of
     # their number times their norm.
     root = math.sqrt(cells)
@@ -164,17 +164,17 @@ def bins_upper(spread: float, bins: int, times: int, delta: float) -> float:
     q = np.maximum(under_q.chances, 0.0)
     removed = upper_epsilon(losses, p, beyond + root * under_p.error, times, delta)
     added = upper_epsilon(-losses, q[1:], float(q[0]) + root * under_q.error, times, delta)
-    return max(removed, min(added, _added_by_the_mean(spread, bins, times, delta)))
+    return max(removed, min(added, _mean_loss_bound(spread, bins, times, delta)))
 
 
-def bins_lower(spread: float, bins: int, taken: int, times: int, delta: float) -> float:
-    """Return a lower bound on the epsilon of ``times`` independent epochs with the example in ``taken`` steps."""
+def bins_lower(spread: float, bins: int, visits: int, times: int, delta: float) -> float:
+    """Return a lower bound on the epsilon of ``times`` independent epochs with the example in ``visits`` steps."""
     if spread > MOST_SPREAD:
         return 0.0
-    lost = TAIL * delta / times
-    end = _end(spread, lost)
-    window = _window(spread, end, bins, lost)
-    step = max(window / MOST_CELLS, FINEST * spread)
+    tail = TAIL * delta / times
+    end = _end(spread, tail)
+    window = _window(spread, end, bins, tail)
+    step = max(window / MOST_CELLS, MIN_STEP * spread)
     cells = 1 << math.ceil(math.log2(window / step + 1.0))
     count = min(int(end / step) + 2, cells - 1)
     points = np.asarray(step * np.arange(count + 1), np.float64)
@@ -188,8 +188,8 @@ def bins_lower(spread: float, bins: int, taken: int, times: int, delta: float) -
         chances = _cells(z, sign)
         weighted = _cells(z - spread, sign)
         laws = []
-        for number in (taken, 0):
-            law = _convolved(weighted, number, chances, bins - number, cells)
+        for number in (visits, 0):
+            law = _convolution(weighted, number, chances, bins - number, cells)
             sums = np.add.reduceat(law.chances, edges)
             laws.append(sums * (1.0 + sign * 1e-12) + sign * roots * law.error)
         bounds.append(laws)
@@ -197,7 +197,7 @@ def bins_lower(spread: float, bins: int, taken: int, times: int, delta: float) -
     return max(lower_epsilon(p_low, q_high, times, delta), lower_epsilon(q_low, p_high, times, delta))
 
 
-def _added_by_the_mean(spread: float, bins: int, times: int, delta: float) -> float:
+def _mean_loss_bound(spread: float, bins: int, times: int, delta: float) -> float:
     """Return an upper bound for Q against P: -log L is at most the mean of -log w_b, which is normal under Q."""
     mean = 0.5 * times * spread**2
     deviation = spread * math.sqrt(times / bins)
@@ -212,18 +212,18 @@ def _normal(points: Vector, spread: float) -> Vector:
     return z
 
 
-def _end(spread: float, lost: float) -> float:
-    """Return a w above which P has about the probability ``lost``."""
-    return math.exp(spread * (spread - float(ndtri(lost))) - 0.5 * spread**2)
+def _end(spread: float, tail: float) -> float:
+    """Return a w above which P has about the probability ``tail``."""
+    return math.exp(spread * (spread - float(ndtri(tail))) - 0.5 * spread**2)
 
 
-def _window(spread: float, end: float, bins: int, lost: float) -> float:
-    """Return a sum above which P has about the probability ``lost``."""
+def _window(spread: float, end: float, bins: int, tail: float) -> float:
+    """Return a sum above which P has about the probability ``tail``."""
     z = np.linspace(-9.0, (math.log(end) / spread + 0.5 * spread), 4000)
     points = np.exp(spread * z - 0.5 * spread**2)
     chances = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) * (z[1] - z[0])
     ends = [
-        (_log_moment(chances * points, points, rate) + (bins - 1) * _log_moment(chances, points, rate) - math.log(lost))
+        (_log_moment(chances * points, points, rate) + (bins - 1) * _log_moment(chances, points, rate) - math.log(tail))
         / rate
         for rate in (RATES / end).tolist()
     ]
@@ -234,7 +234,7 @@ def _log_moment(chances: Vector, points: Vector, rate: float) -> float:
     return math.log(float((chances * np.exp(rate * points)).sum()))
 
 
-def _beyond(chances: Vector, weighted: Vector, points: Vector, bins: int, window: float) -> float:
+def _window_tail(chances: Vector, weighted: Vector, points: Vector, bins: int, window: float) -> float:
     """Return a bound on P(S >= window) by Chernoff's bound."""
     exponents = [
         _log_moment(weighted, points, rate) + (bins - 1) * _log_moment(chances, points, rate) - rate * window
@@ -243,7 +243,7 @@ def _beyond(chances: Vector, weighted: Vector, points: Vector, bins: int, window
     return math.exp(min(0.0, *exponents)) * (1.0 + 1e-9)
 
 
-def _spread_out(spread: float, step: float, count: int) -> tuple[Vector, float]:
+def _grid_law(spread: float, step: float, count: int) -> tuple[Vector, float]:
     """Return upper bounds on the probabilities of w on the grid, and the probability of P at infinity."""
     points = np.asarray(step * np.arange(-1, count + 1), np.float64)
     z = _normal(points, spread)
@@ -255,14 +255,14 @@ def _spread_out(spread: float, step: float, count: int) -> tuple[Vector, float]:
     calls[0] = 1.0 + step
     puts = part_below - below
     puts[0] = 0.0
-    roundings = (64.0 + 8.0 * np.where(np.isfinite(z), z, 0.0) ** 2) * UNIT
+    roundings = (64.0 + 8.0 * np.where(np.isfinite(z), z, 0.0) ** 2) * ROUNDOFF
     is_high = points[1:-1] > 1.0
     second = np.where(is_high, np.diff(calls, 2), np.diff(puts, 2))
     term_above = roundings[1:-1] * (above + part_above)[:-2]
     term_below = (roundings * (below + part_below))[2:]
     errors = np.where(is_high, term_above, term_below)
     errors[0] = term_below[0]
-    chances = (np.maximum(second, 0.0) + errors) / step * (1.0 + 8.0 * UNIT)
+    chances = (np.maximum(second, 0.0) + errors) / step * (1.0 + 8.0 * ROUNDOFF)
     # Beyond the last point, w becomes 0 or infinity.
     chances[0] += float(ndtr(-z[-2])) * (1.0 + 1e-9)
     return chances, float(above[-2]) * (1.0 + 1e-9)
@@ -276,12 +276,12 @@ def _cells(z: Vector, sign: float) -> Vector:
     chances = np.where(is_high, above[:-1] - above[1:], below[1:] - below[:-1])
     largest = np.where(np.isfinite(z), np.abs(z), 0.0)
     size = np.maximum(largest[:-1], largest[1:])
-    errors = (16.0 + 8.0 * size**2) * UNIT * np.where(is_high, above[:-1], below[1:])
+    errors = (16.0 + 8.0 * size**2) * ROUNDOFF * np.where(is_high, above[:-1], below[1:])
     result: Vector = np.maximum(chances + sign * errors, 0.0)
     return result
 
 
-def _convolved(first: Vector, first_times: int, second: Vector, second_times: int, cells: int) -> GridSum:
+def _convolution(first: Vector, first_times: int, second: Vector, second_times: int, cells: int) -> GridSum:
     """Convolve powers of two distributions modulo ``cells``, with a bound on the norm of the rounding errors."""
     unit = float(np.finfo(np.longdouble).eps)
     per_transform = 16.0 * unit * math.log2(cells)
@@ -295,7 +295,7 @@ def _convolved(first: Vector, first_times: int, second: Vector, second_times: in
         padded[: len(law)] = law
         transform = np.fft.rfft(padded)
         size = max(1.0, float(law.sum()))
-        modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * UNIT) + 2.0 * per_transform * size
+        modulus = np.abs(transform).astype(np.float64) * (1.0 + 2.0 * ROUNDOFF) + 2.0 * per_transform * size
         moduli *= modulus**times
         errors += times * (per_transform * size / modulus + 4.0 * unit)
         product = product * whole_power(transform, times)

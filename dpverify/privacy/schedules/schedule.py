@@ -58,26 +58,26 @@ from scipy.special import log_ndtr
 
 from dpverify.kernels import check
 from dpverify.privacy.batches import LEAST_DELTA, MOST_STEPS, BatchSteps, poisson_epsilon
-from dpverify.privacy.gaussian_safe import missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import safe_epsilon, safe_mu, violated_epsilon
 from dpverify.privacy.losses.grid import Vector
 from dpverify.privacy.participation import Bounds, check_ordering
 from dpverify.privacy.schedules.bins import bins_lower, bins_upper, lower_epsilon
 from dpverify.shared_types import Ordering
 
 CELLS: Final = 20_000
-FAR: Final = 12.0  # standard deviations beyond the means at which the outermost cells start
-LOST: Final = 1e-11  # relative error of the probability that the largest number exceeds a point
-QUOTIENT: Final = 1e-14
+TAIL: Final = 12.0  # standard deviations beyond the means at which the outermost cells start
+ERROR: Final = 1e-11  # relative error of the probability that the largest number exceeds a point
+QUOTIENT_ERROR: Final = 1e-14
 
 
 def gaussian_upper(change: float, sigma: float, epochs: int, delta: float) -> float:
     """Return an upper bound on epsilon if the example changes ``epochs`` steps, which are known."""
-    return safe_epsilon(change * math.sqrt(epochs) / sigma * (1.0 + QUOTIENT), delta)
+    return safe_epsilon(change * math.sqrt(epochs) / sigma * (1.0 + QUOTIENT_ERROR), delta)
 
 
 def gaussian_lower(change: float, sigma: float, epochs: int, delta: float) -> float:
     """Return a lower bound on the epsilon that a fixed order attains."""
-    return missed_epsilon(change * math.sqrt(epochs) / sigma * (1.0 - QUOTIENT), delta)
+    return violated_epsilon(change * math.sqrt(epochs) / sigma * (1.0 - QUOTIENT_ERROR), delta)
 
 
 def largest_number_lower(change: float, sigma: float, bins: int, times: int, delta: float) -> float:
@@ -91,7 +91,7 @@ def largest_number_lower(change: float, sigma: float, bins: int, times: int, del
 
 def _chances(shift: float, sigma: float, bins: int) -> tuple[Vector, Vector]:
     """Return lower and upper bounds on cell probabilities of the largest of ``bins`` numbers, one of them shifted."""
-    ends = np.linspace(-FAR * sigma, 2.0 + FAR * sigma, CELLS)
+    ends = np.linspace(-TAIL * sigma, 2.0 + TAIL * sigma, CELLS)
     log_below = log_ndtr((ends - shift) / sigma) + (bins - 1) * log_ndtr(ends / sigma)
     above = -np.expm1(log_below)
     below = np.exp(log_below)
@@ -101,7 +101,7 @@ def _chances(shift: float, sigma: float, bins: int) -> tuple[Vector, Vector]:
     chances = np.where(is_high, -np.diff(above), np.diff(below))
     # The logarithm is accurate to a few units in the last place of itself and of x^2/2 <= 100.
     scale = np.where(is_high, 1.0, 1.0 + np.minimum(-np.append(log_below, 0.0), 700.0))
-    errors = LOST * scale * np.where(is_high, above[:-1], below[1:])
+    errors = ERROR * scale * np.where(is_high, above[:-1], below[1:])
     return chances - errors, np.maximum(chances, 0.0) + errors
 
 
@@ -122,25 +122,25 @@ def chance_above(examples: int, rate: float, largest: int) -> float:
 
 def truncated_epsilon(step: BatchSteps, delta: float, examples: int, largest: int) -> Bounds:
     """Bound the epsilon of Poisson samples of ``examples`` examples, cut to ``largest``, for add-remove neighbours."""
-    lost = step.count * chance_above(examples + 1, step.rate, largest) * (1.0 + 1e-15)
+    cut_chance = step.count * chance_above(examples + 1, step.rate, largest) * (1.0 + 1e-15)
     poisson = poisson_epsilon([step], delta)
     doubled = poisson_epsilon([BatchSteps(step.rate, 0.5 * step.noise, step.count)], delta)
-    upper = _truncated_upper(step, delta, lost, poisson.upper)
-    lower = _truncated_lower(step, delta, lost, poisson.lower)
-    method = f"Poisson samples, and {lost:.3g} for the chance that a batch is cut; both bounds certified"
+    upper = _truncated_upper(step, delta, cut_chance, poisson.upper)
+    lower = _truncated_lower(step, delta, cut_chance, poisson.lower)
+    method = f"Poisson samples, and {cut_chance:.3g} for the chance that a batch is cut; both bounds certified"
     if doubled.upper < upper:
         upper = doubled.upper
         method = "Poisson samples with twice the sensitivity; both bounds certified"
     return Bounds(min(lower, upper), upper, exact=False, method=method)
 
 
-def _truncated_upper(step: BatchSteps, delta: float, lost: float, epsilon: float) -> float:
+def _truncated_upper(step: BatchSteps, delta: float, cut_chance: float, epsilon: float) -> float:
     """Return an epsilon for which delta minus the probability of a cut suffices for Poisson samples."""
     for _ in range(MOST_ROUNDS):
         epsilon *= EPSILON_FACTOR
         if epsilon > 700.0:
             break
-        remaining = (delta - (1.0 + math.exp(epsilon)) * lost) * (1.0 - 1e-12)
+        remaining = (delta - (1.0 + math.exp(epsilon)) * cut_chance) * (1.0 - 1e-12)
         if not remaining >= LEAST_DELTA:
             break
         needed = poisson_epsilon([step], remaining).upper
@@ -150,24 +150,24 @@ def _truncated_upper(step: BatchSteps, delta: float, lost: float, epsilon: float
     return math.inf
 
 
-def _truncated_lower(step: BatchSteps, delta: float, lost: float, epsilon: float) -> float:
+def _truncated_lower(step: BatchSteps, delta: float, cut_chance: float, epsilon: float) -> float:
     """Return an epsilon that Poisson samples do not satisfy even with the probability of a cut added to delta."""
     for _ in range(MOST_ROUNDS):
         if epsilon > 700.0:
             return 0.0
-        larger = (delta + (1.0 + math.exp(epsilon)) * lost) * (1.0 + 1e-12)
+        larger = (delta + (1.0 + math.exp(epsilon)) * cut_chance) * (1.0 + 1e-12)
         if larger >= 1.0:
             epsilon *= 0.9
             continue
-        missed = poisson_epsilon([step], larger).lower
-        if missed >= epsilon / EPSILON_FACTOR:
-            return min(missed, epsilon / EPSILON_FACTOR)
-        epsilon = max(missed, 0.5 * epsilon)
+        violated = poisson_epsilon([step], larger).lower
+        if violated >= epsilon / EPSILON_FACTOR:
+            return min(violated, epsilon / EPSILON_FACTOR)
+        epsilon = max(violated, 0.5 * epsilon)
     return 0.0
 
 
-Practised: TypeAlias = Literal["fixed", "shuffled", "truncated-poisson", "balls-in-bins", "random-allocation"]
-PRACTISED: Final[tuple[Practised, ...]] = (
+Scheme: TypeAlias = Literal["fixed", "shuffled", "truncated-poisson", "balls-in-bins", "random-allocation"]
+PRACTISED: Final[tuple[Scheme, ...]] = (
     "fixed",
     "shuffled",
     "truncated-poisson",
@@ -182,10 +182,10 @@ RELATIONS: Final = {
     "random-allocation": ("add-remove", "zero-out"),
 }
 """Neighbouring relations for which bounds exist; the first is the default."""
-CLOSE: Final = 1e-9
-NARROW: Final = 1e-4  # relative distance of the returned noise from one that is not sufficient
+WHOLE_TOLERANCE: Final = 1e-9
+TOLERANCE: Final = 1e-4  # relative distance of the returned noise from one that is not sufficient
 MOST_BINS: Final = 1 << 17  # epochs with more steps have no useful grid
-WITHOUT: Final = "Gaussian mechanism without sampling"
+UNSAMPLED: Final = "Gaussian mechanism without sampling"
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class Schedule:
     Raises ArgumentError if a number is out of its range, or does not belong to the sampling scheme.
     """
 
-    sampling: Practised
+    sampling: Scheme
     sigma: float
     steps: int
     rate: float
@@ -253,10 +253,10 @@ class Schedule:
         if self.sampling == "fixed" or self.rate == 1.0:
             lower = gaussian_lower(self.change, self.sigma, self.most, delta)
             upper = gaussian_upper(self.change, self.sigma, self.most, delta)
-            return Bounds(lower, upper, exact=True, method=f"{WITHOUT}; both bounds certified")
-        upper, how = self._upper(delta)
-        lower, reached = self._lower(delta)
-        return Bounds(min(lower, upper), upper, exact=False, method=f"{how}; lower: {reached}; both bounds certified")
+            return Bounds(lower, upper, exact=True, method=f"{UNSAMPLED}; both bounds certified")
+        upper, method = self._upper(delta)
+        lower, basis = self._lower(delta)
+        return Bounds(min(lower, upper), upper, exact=False, method=f"{method}; lower: {basis}; both bounds certified")
 
     def upper(self, delta: float) -> float:
         """Return an upper bound on the smallest epsilon."""
@@ -274,13 +274,13 @@ class Schedule:
         return _least_sigma(lambda sigma: replace(self, sigma=sigma).upper(delta), epsilon, start)
 
     def _upper(self, delta: float) -> tuple[float, str]:
-        plain = gaussian_upper(self.change, self.sigma, self.most, delta)
+        unamplified = gaussian_upper(self.change, self.sigma, self.most, delta)
         if self.sampling in ("fixed", "shuffled") or not 1 < self.bins <= MOST_BINS:
-            return plain, WITHOUT
+            return unamplified, UNSAMPLED
         sigma, times = self._independent_epochs(self.most)
         amplified = bins_upper(1.0 / sigma, self.bins, times, delta)
-        if plain <= amplified:
-            return plain, WITHOUT
+        if unamplified <= amplified:
+            return unamplified, UNSAMPLED
         blocks = "balls in bins" if self.sampling == "balls-in-bins" else "allocation in blocks"
         return amplified, f"privacy loss of {blocks}"
 
@@ -309,7 +309,7 @@ class Schedule:
 
 
 def _least_sigma(upper: Callable[[float], float], epsilon: float, start: float) -> float:
-    """Return a noise whose bound is at most epsilon, and within ``NARROW`` of a noise whose bound exceeds epsilon."""
+    """Return a noise whose bound is at most epsilon, within ``TOLERANCE`` of a noise whose bound exceeds epsilon."""
 
     def excess(log_sigma: float) -> float:
         bound = upper(math.exp(log_sigma))
@@ -320,17 +320,17 @@ def _least_sigma(upper: Callable[[float], float], epsilon: float, start: float) 
     while at_high > 0.0:
         low = high
         at_low = at_high
-        high += 0.8 * min(at_high, 2.0) + 2.0 * NARROW
+        high += 0.8 * min(at_high, 2.0) + 2.0 * TOLERANCE
         at_high = excess(high)
     while at_low <= 0.0:
         high = low
         at_high = at_low
-        low += 0.8 * max(at_low, -2.0) - 2.0 * NARROW
+        low += 0.8 * max(at_low, -2.0) - 2.0 * TOLERANCE
         at_low = excess(low)
-    while high - low > NARROW:
+    while high - low > TOLERANCE:
         # a secant, moved to the safe side; the midpoint if the bound is not nearly linear
         share = at_low / (at_low - at_high) if at_low < 3.0 else 0.5
-        cut = low + (high - low) * min(max(share + 0.3 * NARROW / (high - low), 0.1), 0.9)
+        cut = low + (high - low) * min(max(share + 0.3 * TOLERANCE / (high - low), 0.1), 0.9)
         at_cut = excess(cut)
         if at_cut > 0.0:
             low = cut
@@ -342,4 +342,4 @@ def _least_sigma(upper: Callable[[float], float], epsilon: float, start: float) 
 
 
 def _is_whole(value: float) -> bool:
-    return value > 0.5 and abs(value - round(value)) <= CLOSE * value
+    return value > 0.5 and abs(value - round(value)) <= WHOLE_TOLERANCE * value

@@ -29,7 +29,7 @@ RECURSIVE_PANELS = (
     ("drift", "drift (changes of gradients)"),
     ("noise", "privacy noise"),
 )
-DEEP = 500.0  # ratio of the largest to the smallest value on the axes
+MAX_AXIS_RATIO = 500.0  # ratio of the largest to the smallest value on the axes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class ErrorParts:
         bounds = "red: printed bound, green: corrected" if self.prints else "green: our bound"
         lines = f"in units of G;  black: attained, {bounds}", data.parameters
         sheet = Sheet(self.panels, "attained", height=5.15, top=1.0, across=self.across)
-        return sheet.draw(data, high / DEEP, high, f"Error of {self.whose}, part by part", lines)
+        return sheet.draw(data, high / MAX_AXIS_RATIO, high, f"Error of {self.whose}, part by part", lines)
 
     def caption(self, data: Data) -> str:
         """Return the caption, with the smallest ratio of bound and error, and the parts without a printed bound."""

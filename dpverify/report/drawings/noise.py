@@ -35,7 +35,7 @@ VARIANCE_SHAPE = Shape(
     follows=dict.fromkeys(("simulated", "low", "high"), "simulated-x"),
 )
 
-MANY = 200  # with more steps, the exact law is drawn as dots, because a staircase would look like a black band
+MAX_STAIRS = 200  # with more steps, the exact law is drawn as dots, because a staircase would look like a black band
 
 
 def draw_variance(data: Data) -> Figure:
@@ -48,7 +48,7 @@ def draw_variance(data: Data) -> Figure:
     axes = canvas(3.9)
     x = data["x"]
     exact = data["exact"]
-    if len(x) <= MANY:
+    if len(x) <= MAX_STAIRS:
         axes.stairs(exact, [x[0] - 0.5, *(t + 0.5 for t in x)], baseline=None, color=BLACK, lw=1.4, zorder=4)
     else:
         axes.plot(x, exact, ".", ms=2.2, mec="none", mfc=BLACK, zorder=4)

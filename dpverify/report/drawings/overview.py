@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, root
+from dpverify.report.style import BLACK, BLUE, GREY, LIGHT, ORANGE, SKY, VERMILLION, WIDTH, canvas, figure_of
 from dpverify.report.words import OUTCOMES, Outcome, outcome_label
 
 FILLS: Mapping[Outcome, tuple[str, str, str]] = {  # fill, hatch (to distinguish fills in grey), colour of the number
@@ -50,7 +50,7 @@ def draw(totals: Mapping[str, Mapping[Outcome, int]]) -> Figure:
     for spine in axes.spines.values():
         spine.set_visible(False)
     _legend(axes, present)
-    return root(axes)
+    return figure_of(axes)
 
 
 def caption(totals: Mapping[str, Mapping[Outcome, int]]) -> str:
@@ -95,7 +95,7 @@ def _legend(axes: Axes, present: list[Outcome]) -> None:
         )
         for outcome in present
     ]
-    figure = root(axes)
+    figure = figure_of(axes)
     figure.suptitle(
         "Claims of each paper, by status; refuted ones by severity",
         x=0.1 / WIDTH,

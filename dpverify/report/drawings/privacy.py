@@ -89,7 +89,7 @@ NOISES = (  # columns, colour, label, and horizontal offset from the tick
 BOUGHT_SHAPE = Shape(
     required=("x", "n", "batch", "asked", *(f"{name}-{end}" for name, *_ in NOISES for end in ("low", "high")))
 )
-THICK = 4.5  # of a bar, in points
+BAR_WIDTH = 4.5  # of a bar, in points
 
 
 def draw_bought(data: Data) -> Figure:
@@ -104,7 +104,7 @@ def draw_bought(data: Data) -> Figure:
     for name, color, words, aside in NOISES:
         low = data[f"{name}-low"]
         high = data[f"{name}-high"]
-        axes.vlines([at + aside for at in data["x"]], low, high, color=color, lw=THICK, zorder=3)
+        axes.vlines([at + aside for at in data["x"]], low, high, color=color, lw=BAR_WIDTH, zorder=3)
         labels.append(EndLabel((low[-1] * high[-1]) ** 0.5, words, color, joined=False))
     groups = [list(rows) for _, rows in groupby(range(len(data["x"])), lambda at: (data["n"][at], data["asked"][at]))]
     for rows in groups:

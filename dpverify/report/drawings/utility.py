@@ -21,7 +21,7 @@ from dpverify.report.style import (
     BLUE,
     GREEN,
     GREY,
-    LINE,
+    ROW_HEIGHT,
     VERMILLION,
     EndLabel,
     canvas,
@@ -73,7 +73,7 @@ class Onset:
         has an upper bound (``cell-needed``) and a lower bound (``cell-least``) on this N.
         """
         rows = list(zip(*(data[name] for name in self.cells), strict=True))
-        axes = canvas(3.9 + (len(rows) + 2) * LINE / 72, bottom=0.75 + (len(rows) + 2) * LINE / 72)
+        axes = canvas(3.9 + (len(rows) + 2) * ROW_HEIGHT / 72, bottom=0.75 + (len(rows) + 2) * ROW_HEIGHT / 72)
         kinds = [kind for kind in KINDS if kind[0] in data]
         values = [value for name, *_ in kinds for value in data[name]]
         low = min(*values, 1.0) / 1.5
@@ -194,7 +194,7 @@ class Slopes:
         are in units of G. The columns ``fit`` are the table, with a row for each of N, d and epsilon: the exponents of
         the runs with their intervals, of the corrected bound over the same sizes, and of the rate without logarithms.
         """
-        tall = (len(ROWS) + 3) * LINE / 72
+        tall = (len(ROWS) + 3) * ROW_HEIGHT / 72
         axes = canvas(3.7 + tall, bottom=0.75 + tall)
         x = data["x"]
         labels = [EndLabel(1.0, "trivial bound G", BLACK)]

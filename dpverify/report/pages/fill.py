@@ -31,7 +31,7 @@ ONSET = {  # columns of a figure that form a table, and their heads
     "cell-needed": "corrected, the noise needed",
 }
 
-LEAST = "cell-least"  # lower bounds of the values whose upper bounds are the last column of ``ONSET``
+LOWER_BOUND = "cell-least"  # lower bounds of the values whose upper bounds are the last column of ``ONSET``
 
 
 class MissingError(LookupError):
@@ -51,12 +51,12 @@ class Filler:
         of_a_claim: Mapping[str, Callable[..., str]] = {
             "claim": places.link,
             "corrected_status": lambda result: _amendment(result).status,
-            "reason": lambda result: md.explanation(_some(result.reason, result, "reason")),
+            "reason": lambda result: md.explanation(_require_text(result.reason, result, "reason")),
             "why": lambda result: md.explanation(_amendment(result).why),
             "finding": _finding,
             "printed": partial(statement_block, is_shared=True),
             "corrected": lambda result: correction_block(_amendment(result), result, in_chapter=True),
-            "corrected_slack": lambda result: _some(show_slack(_amendment(result).slack), result, "slack"),
+            "corrected_slack": lambda result: _require_text(show_slack(_amendment(result).slack), result, "slack"),
             "ratio": _ratio,
             "counterexample": lambda result, kind: example_words(_example(result, kind), markdown=True),
             "term": partial(self._term, "term", term),
@@ -67,7 +67,7 @@ class Filler:
         }
         self.functions: Mapping[str, Callable[..., str]] = {
             "status": lambda about: " or ".join(dict.fromkeys(status_label(r.status) for r in self.about(about))),
-            "says": lambda about, pattern: _says(self.about(about), pattern),
+            "says": lambda about, pattern: _check_messages(self.about(about), pattern),
             **{name: partial(self._first, function) for name, function in of_a_claim.items()},
         }
 
@@ -128,10 +128,10 @@ def _amendment(result: Result) -> AmendmentResult:
 def _finding(result: Result, words: str) -> str:
     """Return the first finding that contains some words."""
     finding_text = next((finding for finding in result.findings if words in finding), "")
-    return md.explanation(_some(finding_text, result, f"finding about {words!r}"))
+    return md.explanation(_require_text(finding_text, result, f"finding about {words!r}"))
 
 
-def _some(text: str, result: Result, what: str) -> str:
+def _require_text(text: str, result: Result, what: str) -> str:
     if not text:
         raise MissingError(f"`{claim_id(result)}` has no {what} in this run")
     return text
@@ -152,10 +152,10 @@ def _ratio(result: Result, kind: str) -> str:
 def _onset(result: Result, figure: str) -> str:
     """Return the table in the data of a figure: from which N each bound is stronger than the trivial bound."""
     for picture in pictures(result):
-        if picture.name.startswith(figure) and LEAST in picture.columns:
+        if picture.name.startswith(figure) and LOWER_BOUND in picture.columns:
             columns = zip(*(picture.columns[name] for name in ONSET), strict=True)
             rows = [[_rounded(value) for value in row] for row in columns]
-            for row, least in zip(rows, map(_rounded, picture.columns[LEAST]), strict=True):
+            for row, least in zip(rows, map(_rounded, picture.columns[LOWER_BOUND]), strict=True):
                 row[-1] = row[-1] if least == row[-1] else f"{least} to {row[-1]}"
             return md.table([*ONSET.values()], rows, right=range(len(ONSET)))
     raise MissingError(f"`{claim_id(result)}` has no figure {figure} with a table in this run")
@@ -169,7 +169,7 @@ def _rounded(value: float) -> str:
     return md.inline_math(rf"{mantissa} \cdot 10^{{{int(exponent)}}}")
 
 
-def _says(results: Sequence[Result], pattern: str) -> str:
+def _check_messages(results: Sequence[Result], pattern: str) -> str:
     """Return the distinct messages of the checks whose names match a pattern, without checks that were not run."""
     lines: dict[str, list[str]] = {}
     for result in results:
@@ -177,13 +177,13 @@ def _says(results: Sequence[Result], pattern: str) -> str:
         for checks, whose in ((result.checks, "printed"), (amended, "corrected")):
             for check in checks:
                 if fnmatchcase(check.name, pattern) and check.status != "untested":
-                    lines.setdefault(_said(check), []).append(whose)
+                    lines.setdefault(_check_message(check), []).append(whose)
     if not lines:
         raise MissingError(f"`{claim_id(results[0])}` has no check {pattern} in this run")
     return md.bullets(f"{' and '.join(dict.fromkeys(whose))} statement, {message}" for message, whose in lines.items())
 
 
-def _said(check: CheckResult) -> str:
+def _check_message(check: CheckResult) -> str:
     return f"{md.code(check.name)}, {status_label(check.status)}: {md.explanation(check.message or check.statistic)}"
 
 

@@ -31,7 +31,7 @@ from dpverify.report.pages.rules import PAGE as RULES
 from dpverify.report.pages.rules import rules_page
 from dpverify.report.pages.summary import summary
 from dpverify.report.pages.templates import ProofTarget, claim_section, environment, render
-from dpverify.report.statements import GIVEN, letters_of_page, readings_block, shared_letters
+from dpverify.report.statements import PREMISES_START, letters_of_page, readings_block, shared_letters
 from dpverify.report.typesetting import typeset
 from dpverify.report.words import plural
 
@@ -284,11 +284,11 @@ def _claims(
         first = quoted.setdefault(group[0].quote, claim_id(group[0]))
         above = "" if first == claim_id(group[0]) else first
         section = claim_section(group, run.run.budget, figures, drawn_figures, above, letters, proofs)
-        sections.append(_premises_once(_without_told(section, group, chapters), claim_id(group[0]), premises))
+        sections.append(_premises_once(_without_repeated(section, group, chapters), claim_id(group[0]), premises))
     return "\n".join(sections)
 
 
-def _without_told(section: str, group: Sequence[Result], chapters: str) -> str:
+def _without_repeated(section: str, group: Sequence[Result], chapters: str) -> str:
     """Leave out the explanation of a corrected statement if the chapters of the page contain it."""
     amendments = [amendment for result in group for amendment in result.beside]
     for why in {md.explanation(amendment.why) for amendment in amendments}:
@@ -301,9 +301,9 @@ def _premises_once(section: str, claim: str, premises: dict[str, str]) -> str:
     """Replace long premises by a link if an earlier claim of the page has the same premises."""
     lines = section.split("\n")
     for place, line in enumerate(lines):
-        if line.startswith(GIVEN) and len(line) > LONG_PREMISES:
+        if line.startswith(PREMISES_START) and len(line) > LONG_PREMISES:
             first = premises.setdefault(line, claim)
-            lines[place] = line if first == claim else f"{GIVEN}as for {md.link(md.code(first), f'#{first}')}."
+            lines[place] = line if first == claim else f"{PREMISES_START}as for {md.link(md.code(first), f'#{first}')}."
     return "\n".join(lines)
 
 
@@ -345,12 +345,12 @@ def _passage(passage: Passage, filler: Filler) -> Iterator[str]:
         for condition in conditions:
             filler.require(condition)
         text = typeset(passage.text.strip(), md.inline_math)
-        yield environment().from_string(_rows_kept(text)).render(filler.functions)
+        yield environment().from_string(_with_cell_filters(text)).render(filler.functions)
     except MissingError as missing:
         if not passage.optional:
             yield f"*A passage is left out here: {md.prose(str(missing))}.*"
 
 
-def _rows_kept(template: str) -> str:
+def _with_cell_filters(template: str) -> str:
     """Return a template in which calls in rows of tables have the filter ``cell``, so that they cannot end the cell."""
     return _ROW.sub(lambda row: row[0].replace("}}", "| cell }}"), template)

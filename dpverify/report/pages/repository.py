@@ -229,11 +229,13 @@ class _QuotationsPage:
 
     def compared(self, item: ComparedQuotation) -> str:
         """Return the section of a statement about a recorded claim, with the comparison and our verdicts."""
-        lines = [_said(item.claim, item.quotation)]
+        lines = [_claim_verdicts(item.claim, item.quotation)]
         if item.relation is not None and item.attributed is not None and item.printed is not None:
-            own, other = (md.inline_math(item.claim.vocabulary.latex(side)) for side in (item.attributed, item.printed))
-            against = "" if item.relation == "equal" else f"; the record has {other}"
-            lines.append(f"{_COMPARED[item.relation]}: {own}{against}.")
+            attributed, printed = (
+                md.inline_math(item.claim.vocabulary.latex(side)) for side in (item.attributed, item.printed)
+            )
+            against = "" if item.relation == "equal" else f"; the record has {printed}"
+            lines.append(f"{_COMPARED[item.relation]}: {attributed}{against}.")
         lines += self.on_statement(item.claim, item.quotation)
         name = self.linked(md.code(item.quoted.record.id), item.quoted.key)
         if item.quoted.key in self.shown:
@@ -263,7 +265,7 @@ class _QuotationsPage:
             for claim in self.specs.claims(paper):
                 for item in claim.record.quotes:
                     if ":" not in item.claim:
-                        section = _section([_said(claim, item), *self.on_statement(claim, item)])
+                        section = _section([_claim_verdicts(claim, item), *self.on_statement(claim, item)])
                         works.setdefault(item.claim, []).append(section)
             for work, sections in works.items():
                 yield f"## {paper} on {md.prose(work)}"
@@ -282,7 +284,7 @@ class _QuotationsPage:
         return md.link(text, self.targets[key]) if key in self.targets else text
 
 
-def _said(claim: ClaimSpec, quotation: Quotation) -> str:
+def _claim_verdicts(claim: ClaimSpec, quotation: Quotation) -> str:
     return f"**{md.explanation(claim.record.where)}.** {md.explanation(quotation.says)}"
 
 

@@ -16,12 +16,12 @@ from dpverify.report.pages.templates import render
 from dpverify.report.statements import instead_in_line, readings_block
 from dpverify.report.words import reading_words, readings_of, status_label, totals_words, with_status
 
-CHANGES = 10  # rows in the table of changes for implementers; the page of claims has all changes
+MAX_CHANGES = 10  # rows in the table of changes for implementers; the page of claims has all changes
 
-OPENING = 20  # minimum number of words of a reason that are shown, if it has as many
+MIN_OPENING_WORDS = 20  # minimum number of words of a reason that are shown, if it has as many
 _END = re.compile(r"(?<=\.)(?<!al\.)\s+")
 
-PRIVATE = ("dp", "rdp")  # kinds of claims that determine the noise
+PRIVACY_KINDS = ("dp", "rdp")  # kinds of claims that determine the noise
 
 
 def summary(results: Sequence[Result], places: Places, claims: str, *, explain: bool = True) -> str:
@@ -51,9 +51,9 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
         }
         return md.bullets(f"{status}: {', '.join(links)}" for status, links in links_of.items())
 
-    rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:CHANGES]]
+    rows = [[f"{places.link(g[0])}\n{which(g)}", g[0].severity or "", *change(g[0])] for g in groups[:MAX_CHANGES]]
     changes = md.table(["printed", "severity", "what is wrong", "instead"], rows)
-    left = len(groups) - CHANGES
+    left = len(groups) - MAX_CHANGES
     return render(
         "summary",
         places=places,
@@ -62,7 +62,7 @@ def summary(results: Sequence[Result], places: Places, claims: str, *, explain: 
         disagree=[r for r in results if r.sources_disagree],
         contradict=[r for r in results if r.contradicts],
         changes=changes,
-        severities=_severities(group[0] for group in groups[:CHANGES]) if explain else "",
+        severities=_severities(group[0] for group in groups[:MAX_CHANGES]) if explain else "",
         readings=readings_block(results, changes),
         more=md.link(f"{left} more, and every other claim", places.page(claims)) + "." if left > 0 else "",
         stands=by_status((r for r in main if r.status in HOLDS), lambda r: status_label(r.status)),
@@ -82,13 +82,13 @@ def _severities(results: Iterable[Result]) -> str:
 
 def _is_copied(result: Result) -> bool:
     """Test whether users may implement a claim: a line of an algorithm box, or a theorem that determines the noise."""
-    return (result.kind in PRIVATE and is_result(claim_id(result).removesuffix("-dp"))) or is_box([result])
+    return (result.kind in PRIVACY_KINDS and is_result(claim_id(result).removesuffix("-dp"))) or is_box([result])
 
 
 def _rank(result: Result) -> tuple[int, bool]:
     """Return a sort key: the worst severity first, then claims that determine the noise."""
     order = [*SEVERITIES]
-    return order.index(result.severity) if result.severity else len(order), result.kind not in PRIVATE
+    return order.index(result.severity) if result.severity else len(order), result.kind not in PRIVACY_KINDS
 
 
 def _which(claims: Mapping[str, Sequence[Result]], group: Sequence[Result]) -> str:
@@ -116,11 +116,11 @@ def _repair(result: Result) -> str:
 
 def _change(result: Result, *, claims: Mapping[str, Sequence[Result]], places: Places) -> list[str]:
     """Return the first sentences of the reason, and a link to the corrected statement."""
-    instead = stands_instead(result, claims[result.claim], places) or "nothing yet"
+    instead = corrections_link(result, claims[result.claim], places) or "nothing yet"
     return [md.explanation(opening(result.reason)), instead]
 
 
-def stands_instead(result: Result, group: Sequence[Result], places: Places) -> str:
+def corrections_link(result: Result, group: Sequence[Result], places: Places) -> str:
     """Return a link with the regime and the amendment, or else the readings that are not refuted, with their statuses.
 
     The result is empty if there are none.
@@ -139,4 +139,4 @@ def opening(text: str) -> str:
     """Return the first sentences of a text up to its 20th word; the first alone may only say where a claim holds."""
     sentences = _END.split(text)
     words = accumulate(len(sentence.split()) for sentence in sentences)
-    return " ".join(sentences[: 1 + sum(count < OPENING for count in words)])
+    return " ".join(sentences[: 1 + sum(count < MIN_OPENING_WORDS for count in words)])

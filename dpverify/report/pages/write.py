@@ -18,7 +18,7 @@ from dpverify.ledger.records import encode
 from dpverify.ledger.results import Run, decode
 from dpverify.ledger.specs import PaperSpec
 from dpverify.report import markdown as md
-from dpverify.report.collect import ReportError, by_paper, claim_id, of_papers, papers_first, pictures, run_false_alarm
+from dpverify.report.collect import ReportError, by_paper, claim_id, ordered_runs, paper_runs, pictures, run_false_alarm
 from dpverify.report.drawings import overview
 from dpverify.report.folder import FIGURES, finish, outdated, update
 from dpverify.report.pages.figures import svg
@@ -41,7 +41,7 @@ def index_page(runs: Mapping[str, Run], other_pages: Sequence[str] = ()) -> str:
         totals=_totals(runs),
         chance=false_alarm_line(min(1.0, sum(run_false_alarm(run) for run in runs.values())), "these runs"),
         others=other_links(other_pages),
-        tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in of_papers(runs)],
+        tools=[md.link(title(key, run), f"{key}.md") for key, run in runs.items() if key not in paper_runs(runs)],
         papers=[_paper(key, run) for key, run in runs.items()],
     )
 
@@ -62,7 +62,7 @@ def _paper(key: str, run: Run) -> dict[str, object]:
 
 def totals(runs: Mapping[str, Run]) -> dict[str, dict[Outcome, int]]:
     """Return the number of distinct claims with each outcome by paper key, without our notes and our tools."""
-    papers = of_papers(runs).items()
+    papers = paper_runs(runs).items()
     return {key: outcomes(result for result in run.results if not result.is_note) for key, run in papers}
 
 
@@ -162,7 +162,7 @@ def render_report(
 
     ``other_pages`` and ``drawn`` are the pages and figure files in the folder that are not made from verdicts.
     """
-    ordered = papers_first(runs)
+    ordered = ordered_runs(runs)
     papers_by_key = papers or {}
     if not ordered.keys() <= papers_by_key.keys():
         papers_by_key = {**_bundled(), **papers_by_key}

@@ -11,7 +11,7 @@ from dpverify.ledger.records import SEVERITIES, Amendment, Regime, Verdict
 from dpverify.ledger.results import AmendmentResult, CheckResult, Result
 from dpverify.ledger.statements import Variant
 from dpverify.report.collect import derivations
-from dpverify.report.counterexamples import SENTENCES, example_words, side_names, telling
+from dpverify.report.counterexamples import SENTENCES, example_words, informative, side_names
 from dpverify.report.numbers import show_count, show_float, show_slack
 from dpverify.report.text.formulas import formula_text, prose_text, statement_text
 from dpverify.report.words import (
@@ -54,12 +54,12 @@ def _result(spec: ClaimSpec, reading: dict[str, str]) -> Result:
         display=display(statement),
         findings=verdict.findings,
         reported=verdict.reported,
-        amendment=_beside(spec, reading, verdict.amendment, "amended") if verdict.amendment else None,
-        holds=_beside(spec, reading, verdict.holds, "held") if verdict.holds else None,
+        amendment=_amendment_result(spec, reading, verdict.amendment, "amended") if verdict.amendment else None,
+        holds=_amendment_result(spec, reading, verdict.holds, "held") if verdict.holds else None,
     )
 
 
-def _beside(
+def _amendment_result(
     spec: ClaimSpec, reading: dict[str, str], recorded: Amendment | Regime, variant: Variant
 ) -> AmendmentResult:
     statement = spec.statement(reading, variant)
@@ -104,7 +104,7 @@ def _lines(result: Result) -> Iterator[str]:
     yield f"Reported before: {prose_text(result.reported)}" if result.reported else ""
     yield from (f"Finding: {prose_text(finding)}" for finding in result.findings)
     names = side_names(result, formula_text)
-    yield from (f"{SENTENCES[example.kind]}: {example_words(example, names)}" for example in telling(result))
+    yield from (f"{SENTENCES[example.kind]}: {example_words(example, names)}" for example in informative(result))
     yield _slack(result)
     yield from _derived(result)
     yield from (_check(check, "", result.display) for check in result.checks)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 CUT = " ..."
-ENDLESS = 10**6  # columns of an output without a terminal
+UNLIMITED = 10**6  # columns of an output without a terminal
 _GAP = re.compile(" {2,}")
 
 
@@ -37,7 +37,7 @@ def wrapped(text: str, width: int, *, first: str | None = None, indent: str = ""
 
 def terminal_width() -> int:
     """Return the width of the terminal or the value of COLUMNS; lines for a pipe or a file are not wrapped."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else ENDLESS
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() or "COLUMNS" in os.environ else UNLIMITED
 
 
 def prose_wrapped(text: str) -> str:

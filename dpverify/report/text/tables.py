@@ -75,7 +75,7 @@ def in_ascii(text: str) -> str:
 
 
 LONGEST_WORD = 26  # at 80 columns, columns are wide enough for words up to this length
-BETWEEN = 3  # characters between two columns
+COLUMN_GAP = 3  # characters between two columns
 
 Cell = str | Text
 
@@ -106,7 +106,7 @@ def _widths(columns: Sequence[Sequence[str]], room: int) -> list[int]:
     natural = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
     words = [max((len(word) for text in texts for word in text.split()), default=1) for texts in columns]
     widths = [min(longest, longest_word(room)) for longest in words]
-    left = room - BETWEEN * (len(columns) - 1)
+    left = room - COLUMN_GAP * (len(columns) - 1)
     while sum(widths) > left and max(widths) > 1:
         widths[widths.index(max(widths))] -= 1
     while sum(widths) < left and widths != natural:

@@ -75,7 +75,7 @@ _SIGNS = {
     "prime": "'",
 }
 _WORDS = {"log", "ln", "exp", "min", "max", "sup", "inf", "mod", "arg", "Pr", "det", "lim", "dim", "deg"}
-_SILENT = {"left", "right", "big", "Big", "bigg", "Bigg", "displaystyle", "limits", "nonumber", "boldmath", "middle"}
+_IGNORED = {"left", "right", "big", "Big", "bigg", "Bigg", "displaystyle", "limits", "nonumber", "boldmath", "middle"}
 _FONTS = {
     "text",
     "textbf",
@@ -104,8 +104,8 @@ _ACCENTS = {"hat": "\u0302", "widehat": "\u0302", "tilde": "\u0303", "widetilde"
 _COMMAND = re.compile(r"\\(?:([A-Za-z]+)\*?|(.)|$)", re.DOTALL)
 _SYMBOL = re.compile(r"\d+|√?\w[⁰¹²³⁴⁵⁶⁷⁸⁹ⁿ₀₁₂₃₄₅₆₇₈₉]*|‖[^‖]*‖")
 _SUM = re.compile(r"[-+=≤≥<>,;]")
-_APART = "\x00"  # becomes a space between letters or brackets, and is removed elsewhere
-_BESIDE_LETTERS = re.compile(rf"(?<=[\w)\]]){_APART}+(?=[\w(√Σ‖])")
+_GAP = "\x00"  # becomes a space between letters or brackets, and is removed elsewhere
+_GAP_NEXT_TO_LETTERS = re.compile(rf"(?<=[\w)\]]){_GAP}+(?=[\w(√Σ‖])")
 _SPACE_INSIDE = re.compile(r"(?<=[⌊⌈(⟨]) +| +(?=[⌋⌉)⟩,.;:])")
 _BLACKBOARD = {"R": "ℝ", "N": "ℕ", "Z": "ℤ"}
 
@@ -125,7 +125,7 @@ class _TexReader:
                 self.place += 1
                 break
             parts.append(self.item())
-        return _BESIDE_LETTERS.sub(" ", "".join(parts)).replace(_APART, "")
+        return _GAP_NEXT_TO_LETTERS.sub(" ", "".join(parts)).replace(_GAP, "")
 
     def argument(self) -> str:
         """Return the next group, command or letter: the argument of a command or a script."""
@@ -153,7 +153,7 @@ class _TexReader:
         self.place = match.end()
         name = match[1] or match[2] or ""
         if name in ("frac", "dfrac", "tfrac"):
-            return f"{_APART}{_numerator(self.argument())}/{_factor(self.argument())}{_APART}"
+            return f"{_GAP}{_numerator(self.argument())}/{_factor(self.argument())}{_GAP}"
         if name == "binom":
             return f"binomial({self.argument()}, {self.argument()})"
         if name == "sqrt":
@@ -171,7 +171,7 @@ class _TexReader:
             return ""
         if name in _FONTS:
             return self.argument()
-        if name in _SILENT:
+        if name in _IGNORED:
             self._skip_dot()
             return ""
         return GREEK.get(name) or _SIGNS.get(name, self._word(name))
@@ -186,7 +186,7 @@ class _TexReader:
         following = self.text[self.place : self.place + 1]
         if name not in _WORDS:
             return name
-        return f"{_APART}{name}{_APART if following not in '(_^' else ''}"
+        return f"{_GAP}{name}{_GAP if following not in '(_^' else ''}"
 
 
 def _script(text: str, sign: str, letters: dict[int, int], plain: str) -> str:

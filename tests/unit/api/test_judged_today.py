@@ -12,7 +12,7 @@ import pytest
 from dpverify.api import judged_today as module
 from dpverify.api.judged_today import judged_today
 from dpverify.api.verdicts import recorded_run
-from dpverify.cache_files import default_store, keep
+from dpverify.cache_files import default_store, write_cached
 from dpverify.harness.finished import Inputs
 from dpverify.ledger import ClaimSpec, Specs, bundled_specs, load_specs
 from dpverify.ledger.load import bundled
@@ -117,7 +117,7 @@ def test_a_damaged_answer_is_found_again(
         file.write_bytes(b"damaged")
     assert judged_today(run, specs, claim, inputs=inputs) == first
     for file in default_store().with_suffix(".cache").glob("judged.*"):
-        keep("judged", file.name.split(".")[1], b'{"checks": 1}')
+        write_cached("judged", file.name.split(".")[1], b'{"checks": 1}')
     assert judged_today(run, specs, claim, inputs=inputs) == first
     assert asked == [CLAIM] * 3
 

@@ -11,7 +11,7 @@ from scipy import stats
 from dpverify.bench.compare import ALPHA, compare, holm, rank_test, shift_interval, without_counterpart
 from dpverify.bench.measure import YARDSTICK
 from dpverify.bench.results import Bench
-from dpverify.bench.run import USUAL
+from dpverify.bench.run import STANDARD
 from tests.for_each import for_each
 from tests.unit.bench.runs import Seconds, bench, case, record
 
@@ -70,7 +70,7 @@ def test_holm() -> None:
 def test_in_a_whole_run_15_percent_is_found_although_some_pairs_of_passes_overlap() -> None:
     """163 forms, as many as a run of all groups has; one pass of the slower form lies below five of the other run's."""
     draw = np.random.Generator(np.random.SFC64(10))
-    before, after = 0.02 * draw.standard_normal((2, 163, USUAL.passes))
+    before, after = 0.02 * draw.standard_normal((2, 163, STANDARD.passes))
     after[7] += math.log(1.15)
     after[7, 5] = np.sort(before[7])[-6] + 1e-9
     found = compare(run(after), run(before))
@@ -88,7 +88,7 @@ def test_tests_that_could_each_alone_but_not_together_are_not_watched() -> None:
 
 def test_nine_passes_are_not_enough_for_that() -> None:
     assert 2 * float(law_of_u(9, 9)[:2].sum()) > ALPHA / 163  # one overlapping pair hides everything
-    assert 2 * float(law_of_u(USUAL.passes, USUAL.passes)[:6].sum()) < ALPHA / 163
+    assert 2 * float(law_of_u(STANDARD.passes, STANDARD.passes)[:6].sum()) < ALPHA / 163
 
 
 def test_the_interval_inverts_the_test() -> None:
@@ -182,7 +182,7 @@ def limit_of_ours(logs: Array, factor: float, *, ours: bool = True) -> Bench:
 
 def test_a_limit_of_ours_that_becomes_slower_is_seen() -> None:
     draw = np.random.Generator(np.random.SFC64(11))
-    before, after = 0.02 * draw.standard_normal((2, USUAL.passes))
+    before, after = 0.02 * draw.standard_normal((2, STANDARD.passes))
     found = compare(limit_of_ours(after, 1.15), limit_of_ours(before, 1.0))
     assert [(each.form, each.change, each.to) for each in found] == [
         ("ours", "no difference seen", "limit"),  # its ratio to the limit is what it was
@@ -192,7 +192,7 @@ def test_a_limit_of_ours_that_becomes_slower_is_seen() -> None:
 
 
 def test_a_limit_of_ours_is_not_watched_against_a_run_that_has_no_yardstick() -> None:
-    logs = np.linspace(0.0, 0.02, USUAL.passes)
+    logs = np.linspace(0.0, 0.02, STANDARD.passes)
     new, old = limit_of_ours(logs, 1.15), limit_of_ours(logs, 1.0, ours=False)
     assert [each.form for each in compare(new, old)] == ["ours"]
     assert without_counterpart(new, old) == 1

@@ -19,7 +19,7 @@ from dpverify.harness.run.cluster import Cluster
 from dpverify.harness.run.store import Store
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.records import AuditResult, Law
-from dpverify.privacy.audit.sampling import Elsewhere
+from dpverify.privacy.audit.sampling import AuditBackend
 from tests.unit.harness.run.test_cluster import at_block, running
 
 KILLS = 4
@@ -54,11 +54,11 @@ def found(capsys: Capture) -> AuditResult:
 def test_an_audit_that_is_killed_goes_on_and_one_that_is_done_starts_anew(
     law: str, mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(command, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(command, "MIN_SECONDS", 0.0)
     assert main(words(mine, law=law)) == 0
     alone, store, rng = found(capsys), tmp_path / "evidence.sqlite", random.Random(law)
     program = (
-        "import sys; from dpverify.cli import audit, main; audit.LEAST_SECONDS = 0.0; print('s', flush=True); main()"
+        "import sys; from dpverify.cli import audit, main; audit.MIN_SECONDS = 0.0; print('s', flush=True); main()"
     )
     for _ in range(KILLS):
         run = [sys.executable, "-c", program, *words(mine, "--store", str(store), law=law)]
@@ -75,7 +75,7 @@ def test_an_audit_that_is_killed_goes_on_and_one_that_is_done_starts_anew(
 def test_what_another_file_beside_it_changed_is_drawn_anew(
     mine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
-    monkeypatch.setattr(command, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(command, "MIN_SECONDS", 0.0)
     target = command.find(f"{mine}:slow", None, None, 1e-5)
     mechanism = f"{mine}:slow"
     before = command._cache_key(mechanism, None, target)
@@ -97,13 +97,13 @@ def test_a_cluster_audits_as_one_process(law: Law, mine: Path, tmp_path: Path, c
         assert main(words(mine, "--cluster", started.address, law=law)) == 0
         assert found(capsys) == alone
         cluster = Cluster(started.address)
-        elsewhere = Elsewhere(Backend(cluster=cluster).outcomes, "", origin)
+        elsewhere = AuditBackend(Backend(cluster=cluster).outcomes, "", origin)
         with at_block(cluster, 8, started.workers[0].kill):
             again = audit(
-                target.mechanism, epsilon=9.0, n=600, law=law, name=alone.mechanism, elsewhere=elsewhere
+                target.mechanism, epsilon=9.0, n=600, law=law, name=alone.mechanism, backend=elsewhere
             )  # fmt: skip
         assert again == alone
         with at_block(cluster, 8, started.scheduler.kill):
-            assert audit(target.mechanism, epsilon=9.0, n=600, law=law, elsewhere=elsewhere).interrupted
+            assert audit(target.mechanism, epsilon=9.0, n=600, law=law, backend=elsewhere).interrupted
         assert cluster.failure.endswith("ended early: the scheduler is gone")
         cluster.close()

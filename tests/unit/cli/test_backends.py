@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from dpverify.cli import backends as module
-from dpverify.cli.backends import FEW, early_worker
+from dpverify.cli.backends import MAX_CLAIMS, early_worker
 from tests.for_each import for_each
 
 
-@for_each(("claims", "cores"), [(0, 2), (FEW + 1, 2), (1, 1)])
+@for_each(("claims", "cores"), [(0, 2), (MAX_CLAIMS + 1, 2), (1, 1)])
 def test_no_process_for_no_claims_for_many_or_on_one_core(
     claims: int, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

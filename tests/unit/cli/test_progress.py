@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from dpverify.cli.progress import FIRST, progress_on_stderr
+from dpverify.cli.progress import MAX_SHOWN, progress_on_stderr
 from dpverify.harness.run.engine import Progress
 from dpverify.ledger.results import CheckResult
 from dpverify.report import terminal as terminal_module
@@ -81,11 +81,11 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
 def test_refutations_are_told_as_soon_as_they_are_there_and_what_was_decided(terminal: io.StringIO) -> None:
     found = CheckResult(name="search", method="search", status="refuted", message="at n = 1 it is 2")
     with progress_on_stderr() as show:
-        for k in range(FIRST + 2):
+        for k in range(MAX_SHOWN + 2):
             for check in ("search", "another"):
                 show(Progress(k, 40, f"demo:claim-{k}[printed|{check}]", found, compiling=3.2))
-        show(Progress(FIRST + 2, 40, "demo:last[printed|search]", msgspec.structs.replace(found, status="proved")))
+        show(Progress(MAX_SHOWN + 2, 40, "demo:last[printed|search]", msgspec.structs.replace(found, status="proved")))
     told = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.getvalue())
     lines = re.findall(r"refuted so far: demo:claim-(\d+)\[printed\|\w+\]: at n = 1 it is 2", told)
-    assert lines == [str(k) for k in range(FIRST)]
-    assert f"1 proved, {2 * FIRST + 4} refuted; 0 s went into compiling; demo:last[printed|search]" in told
+    assert lines == [str(k) for k in range(MAX_SHOWN)]
+    assert f"1 proved, {2 * MAX_SHOWN + 4} refuted; 0 s went into compiling; demo:last[printed|search]" in told

@@ -121,7 +121,7 @@ def test_missed_faults_are_named_first(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 def test_code_that_is_red_without_a_fault_is_no_verdict(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    answers(monkeypatch, runner, "selftest", runner.NotGreen([BLIND]))
+    answers(monkeypatch, runner, "selftest", runner.FailingGuardsError([BLIND]))
     assert main(["selftest", "--root", str(ROOT)]) == 1
     said = capsys.readouterr()
     assert "without a fault: tests/t.py: nothing" in said.err

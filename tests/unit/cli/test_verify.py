@@ -46,7 +46,7 @@ def test_only_the_claims_that_were_asked_for(verify: list[str], capsys: Capture)
 def test_many_verdicts_are_listed_on_request_only(
     verify: list[str], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpverify.cli.verify.FEW", 1)
+    monkeypatch.setattr("dpverify.cli.verify.DEFAULT_LISTED", 1)
     assert main(verify) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ["2", "No", "More:"]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.compare.methods import Descent, descend, full_batch_std, looks, step_length
+from dpverify.compare.methods import Descent, descend, full_batch_std, measured_steps, step_length
 from dpverify.compare.run import split
 from dpverify.privacy.gaussian import delta_of
 from dpverify.privacy.gaussian_safe import safe_mu
@@ -81,16 +81,16 @@ def test_a_split_holds_out_and_standardises_by_the_training_part() -> None:
 
 def test_a_run_is_looked_at_where_it_says() -> None:
     p, run = problem(), Descent(40, 120, 0.0, 0.3)
-    assert looks(120)[:3] == [0, 2, 4]
-    assert looks(3) == [0, 1, 2]
-    assert looks(1) == [0]
-    assert len(looks(10**6)) == 50
+    assert measured_steps(120)[:3] == [0, 2, 4]
+    assert measured_steps(3) == [0, 1, 2]
+    assert measured_steps(1) == [0]
+    assert len(measured_steps(10**6)) == 50
     w, iterates = np.zeros(3), [np.zeros(3)]
     for _ in range(120):
         w = w - 0.3 * p.gradient(w)
         iterates.append(w)
     found = descend(p, run, seed=0)
-    assert found.some == [pytest.approx(iterates[step], rel=1e-12) for step in looks(120)]
+    assert found.selected == [pytest.approx(iterates[step], rel=1e-12) for step in measured_steps(120)]
     assert found.last == pytest.approx(iterates[120], rel=1e-12)
 
 

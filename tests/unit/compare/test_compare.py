@@ -11,7 +11,7 @@ import pytest
 
 from dpverify.algorithms.dp_nsgd import DP_NSGD
 from dpverify.compare import CompareRequest, CompareResult, compare
-from dpverify.compare.methods import METHODS, looks
+from dpverify.compare.methods import METHODS, measured_steps
 from dpverify.compare.records import MEASURES, MethodResult, SeedOutcome, differences, interval, intervals
 from dpverify.compare.run import _load, _split
 from dpverify.kernels.check import ArgumentError
@@ -84,7 +84,9 @@ def test_the_mean_over_iterates_is_that_of_the_run_itself() -> None:
         for _ in range(240):
             norms.append(float(np.linalg.norm(p.gradient(run.w))))
             run.advance(1)
-        assert found.mean_gradient_norm == pytest.approx(np.mean([norms[step] for step in looks(240)]), rel=1e-12)
+        assert found.mean_gradient_norm == pytest.approx(
+            np.mean([norms[step] for step in measured_steps(240)]), rel=1e-12
+        )
         assert found.gradient_norm == pytest.approx(float(np.linalg.norm(p.gradient(run.w))), rel=1e-12)
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from dpverify import cache_files
-from dpverify.cache_files import Snapshot, default_store, keep
+from dpverify.cache_files import Snapshot, default_store, write_cached
 from dpverify.ledger import SpecError, bundled_specs, files, load_specs
 from dpverify.ledger.chapters import ChaptersFile
 from dpverify.ledger.definitions import DefinitionsFile
@@ -189,6 +189,6 @@ def test_records_of_another_form_are_read_again(folder: Path, parsed: list[str])
     first = said(load_specs(folder))
     for file in default_store().with_suffix(".cache").iterdir():
         kind, key, _ = file.name.split(".")
-        keep(kind, key, b'{"claims": 1}')
+        write_cached(kind, key, b'{"claims": 1}')
     assert said(load_specs(folder)) == first
     assert parsed == ["toy2024", "toy2024"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpverify.kernels.typing import Indices
 from dpverify.mpc.fixed_point import MODULUS
-from dpverify.privacy.ratio_noise import CELL_BITS, FIRST_BITS, PLACE_BITS, SMOOTH_BITS, noise_of, ratio_of
+from dpverify.privacy.ratio_noise import CELL_BITS, FIRST_BITS, PLACE_BITS, SMOOTH_BITS, smoothed_noise, uniform_ratio
 
 DRAWN = FIRST_BITS + CELL_BITS + PLACE_BITS
 
@@ -59,8 +59,8 @@ def twin(given: list[Indices], size: int) -> list[int]:
     for at in range(0, len(given), 4):
         pairs = given[at].reshape(-1, DRAWN)
         cut = (FIRST_BITS, FIRST_BITS + CELL_BITS)
-        sizes = [s for row in pairs if (s := ratio_of(*np.split(row, cut))) is not None][: size - len(found)]
+        sizes = [s for row in pairs if (s := uniform_ratio(*np.split(row, cut))) is not None][: size - len(found)]
         rest = given[at + 3].reshape(-1, 1 + 2 * SMOOTH_BITS)
         for s, row in zip(sizes, rest, strict=True):
-            found.append(noise_of(s, int(row[0]), row[1:].reshape(2, SMOOTH_BITS)))
+            found.append(smoothed_noise(s, int(row[0]), row[1:].reshape(2, SMOOTH_BITS)))
     return found

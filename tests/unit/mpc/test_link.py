@@ -148,11 +148,11 @@ def test_a_party_is_known_by_its_whole_greeting(size: int, mpyc: ModuleType) -> 
 
 
 def test_a_stranger_that_says_nothing_is_dropped_for_further_ones(peers: Any) -> None:
-    from dpverify.mpc.links import MOST_STRANGERS
+    from dpverify.mpc.links import MAX_STRANGERS
 
-    silent = [connect(peers) for _ in range(MOST_STRANGERS + 5)]
-    assert [transport.closed for _, transport in silent] == [True] * 5 + [False] * MOST_STRANGERS
-    assert len(peers.made) == MOST_STRANGERS
+    silent = [connect(peers) for _ in range(MAX_STRANGERS + 5)]
+    assert [transport.closed for _, transport in silent] == [True] * 5 + [False] * MAX_STRANGERS
+    assert len(peers.made) == MAX_STRANGERS
 
 
 @for_each("numbers", [0, 4, MOST_INSIDE + 1, MOST_NUMBERS, 10**7, 10**12])

@@ -13,8 +13,8 @@ from dpverify.privacy.ratio_noise import (
     CELL_BITS,
     DEVIATION,
     FIRST_BITS,
-    MASKS,
-    MOST,
+    MASK_ERROR,
+    MAX_NOISE,
     PLACE_BITS,
     SHIFT_BITS,
     law,
@@ -70,7 +70,7 @@ def statistic(values: Indices) -> float:
     cumulated = np.cumsum(law())
     window = np.minimum((24.0 * cumulated).astype(int), 23)
     chance = np.bincount(window, weights=law())
-    counts = np.bincount(window[values + MOST], minlength=24)
+    counts = np.bincount(window[values + MAX_NOISE], minlength=24)
     return float(((counts - len(values) * chance) ** 2 / (len(values) * chance)).sum())
 
 
@@ -91,7 +91,7 @@ def test_the_numbers_follow_the_exact_law_and_a_planted_fault_is_seen() -> None:
     assert stats.ncx2.sf(limit, 23, excess) > 0.99
     rng = np.random.default_rng(3)
     e, j = rng.geometric(0.5, count), rng.integers(0, 1 << (PLACE_BITS - 1), count)
-    wrong = np.minimum((2 * j + 1) * 2.0 ** (e - 1 + 12 - SHIFT_BITS), MOST - 1.0)
+    wrong = np.minimum((2 * j + 1) * 2.0 ** (e - 1 + 12 - SHIFT_BITS), MAX_NOISE - 1.0)
     assert statistic((rng.choice((-1, 1), count) * wrong).astype(np.int64)) > limit
 
 
@@ -126,7 +126,7 @@ def test_the_masks_that_delta_pays_for_are_more_than_are_opened(size: int, most:
     mpc = PlainMpc(np.random.default_rng(6))
     run(ratio_noise(mpc, None, size))
     masks = sum(len(bits) for at, bits in enumerate(mpc.given) if at % 4 in {1, 2}) / MASK_BITS
-    assert masks / size < most < MASKS * 2.0**61
+    assert masks / size < most < MASK_ERROR * 2.0**61
 
 
 def test_what_is_opened_says_nothing_but_which_pairs_were_accepted() -> None:

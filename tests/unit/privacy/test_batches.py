@@ -23,7 +23,7 @@ from dpverify.privacy.batches import (
     upper_epsilon,
 )
 from dpverify.privacy.gaussian import delta_of, epsilon_of
-from dpverify.privacy.losses.grid import UNIT, Side, excess, step_law
+from dpverify.privacy.losses.grid import ROUNDOFF, Side, excess, step_law
 from dpverify.privacy.losses.total import Steps, add_up
 from tests.for_each import for_each
 
@@ -356,7 +356,7 @@ def test_the_least_delta_is_within_the_range_of_floats(rate: float, noise: float
 
 
 def test_the_unit_is_that_of_floats() -> None:
-    assert np.finfo(np.float64).eps == UNIT
+    assert np.finfo(np.float64).eps == ROUNDOFF
 
 
 @for_each(("rate", "noise"), [(1e-6, 0.4), (1e-3, 0.3), (0.01, 0.157), (2.767e-5, 0.051325)])

@@ -42,7 +42,7 @@ def test_tails_are_lighter_than_those_of_a_gaussian_of_its_variance_allow() -> N
 @for_each("shift", [1, 700, 1024, 3000])
 def test_moments_are_bounded_from_above_and_closely(order: int, shift: int) -> None:
     """Against the sum over all numbers of the law that is accounted for, its tails 300 stretches long."""
-    chances, ratio, _ = noise.accounted()
+    chances, ratio, _ = noise.accounted_law()
     far = np.arange(1, 301)
     log_p = np.log(chances)
     whole = np.concatenate((log_p[0] + far[::-1] * math.log(ratio), log_p, log_p[-1] + far * math.log(ratio)))
@@ -72,7 +72,7 @@ def test_renyi_bounds_are_near_the_gaussian_ones_and_hold_for_delta() -> None:
 
 def test_the_law_accounted_for_is_that_of_the_bits_up_to_nine_deviations() -> None:
     """And both its tails, from the binomial law itself, are paid for on either side."""
-    chances, ratio, tail = noise.accounted()
+    chances, ratio, tail = noise.accounted_law()
     middle, whole = len(chances) // 2, 2**noise.WHOLE_BITS
     for c in (0, 5, -40, noise.CUT):
         assert chances[middle + c] == math.comb(noise.WHOLE_BITS, noise.WHOLE_BITS // 2 + c) / whole
@@ -81,7 +81,7 @@ def test_the_law_accounted_for_is_that_of_the_bits_up_to_nine_deviations() -> No
     beyond = chances[middle + noise.CUT + 1 :]
     assert beyond.sum() == pytest.approx(tail * (1.0 - ratio ** len(beyond)), rel=1e-12, abs=0.0)
     assert np.array_equal(chances, chances[::-1])
-    assert noise.spent(7.0, 3.0) == pytest.approx(7.0 * 2.0 * tail * (1.0 + math.exp(3.0)), rel=1e-9, abs=0.0)
+    assert noise.delta_spent(7.0, 3.0) == pytest.approx(7.0 * 2.0 * tail * (1.0 + math.exp(3.0)), rel=1e-9, abs=0.0)
 
 
 def test_bounds_of_all_orders_lie_above_the_moments_of_single_moves() -> None:

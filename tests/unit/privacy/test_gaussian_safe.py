@@ -9,7 +9,7 @@ import pytest
 from flint import arb
 
 from dpverify.privacy.gaussian import epsilon_of, mu_of
-from dpverify.privacy.gaussian_safe import certify, delta_ball, missed_epsilon, missed_mu, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import certify, delta_ball, safe_epsilon, safe_mu, violated_epsilon, violated_mu
 from tests.for_each import for_each
 
 EXTREMES = [
@@ -42,24 +42,24 @@ def test_safe_mu_is_certified_and_next_to_the_exact_one(epsilon: float, delta: f
 
 @for_each(("mu", "delta"), EXTREMES)
 def test_missed_epsilon_is_certainly_missed_and_next_to_the_exact_one(mu: float, delta: float) -> None:
-    epsilon = missed_epsilon(mu, delta)
+    epsilon = violated_epsilon(mu, delta)
     assert epsilon == 0.0 or not certify(mu, epsilon, delta)
     assert 0 <= safe_epsilon(mu, delta) - epsilon < 2e-12 * max(epsilon, 1e-3)
 
 
 @for_each(("epsilon", "delta"), [(1e-6, 1e-300), (50, 1e-300), (1e-6, 0.5), (0, 1e-20), (1e5, 1e-5)])
 def test_missed_mu_misses_and_is_next_to_the_exact_one(epsilon: float, delta: float) -> None:
-    mu = missed_mu(epsilon, delta)
+    mu = violated_mu(epsilon, delta)
     assert not certify(mu, epsilon, delta)
     assert 0 <= mu / safe_mu(epsilon, delta) - 1 < 2e-12
 
 
 def test_ends_of_the_range() -> None:
-    assert missed_epsilon(0, 0) == 0
-    assert missed_epsilon(1, 0) == math.inf
-    assert missed_epsilon(1, 0.9) == 0
-    assert missed_mu(1, 1) == math.inf
-    assert not certify(missed_mu(1, 0), 1, 0)
+    assert violated_epsilon(0, 0) == 0
+    assert violated_epsilon(1, 0) == math.inf
+    assert violated_epsilon(1, 0.9) == 0
+    assert violated_mu(1, 1) == math.inf
+    assert not certify(violated_mu(1, 0), 1, 0)
     assert safe_epsilon(0, 0) == 0
     assert safe_epsilon(1, 0) == math.inf
     assert safe_epsilon(1, 0.9) == 0

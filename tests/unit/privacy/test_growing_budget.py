@@ -15,14 +15,14 @@ from dpverify.privacy.conversions import zcdp_epsilon
 from dpverify.privacy.gaussian import epsilon_of
 from dpverify.privacy.growing_budget import (
     GrowingBudget,
-    _attained,
-    _ways,
+    _attained_epsilon,
+    _measured_budgets,
     budget_epsilon,
+    choice_parameters,
     classic_budget,
     largest_budget,
     shared_epsilon,
     tail,
-    two_lengths,
 )
 from tests.for_each import for_each
 
@@ -70,7 +70,7 @@ def test_the_lower_end_is_rounded_down(choice: float) -> None:
     e = math.sqrt(2.0 * choice)
     less = math.exp(-0.5 * e) * (0.5 + e / 8.0)
     exact = math.log((1.0 - less - DELTA) / less)
-    found = _attained(replace(USUAL, choice=choice), DELTA, 1e-30, 1, 1)
+    found = _attained_epsilon(replace(USUAL, choice=choice), DELTA, 1e-30, 1, 1)
     assert exact * (1.0 - 1e-8) < found < exact
 
 
@@ -102,7 +102,7 @@ def test_what_reaches_the_lower_end_is_done_by_dp_agd() -> None:
         moved = np.abs(np.diff(run.iterates[:, 0]))
         moved = moved[moved > 0]
         budget = GrowingBudget(p.rho, p.rho_direction, p.rho_choice, p.growth, p.candidates, 1000, p.steps)
-        measured, later, choices = list(_ways(budget))[first]
+        measured, later, choices = list(_measured_budgets(budget))[first]
         assert (asked, len(moved)) == (choices, later)
         unused = p.rho_direction * 1.1**first  # a direction for which no choice is left may be measured
         spent = measured + choices * p.rho_choice
@@ -112,13 +112,13 @@ def test_what_reaches_the_lower_end_is_done_by_dp_agd() -> None:
     assert np.allclose(multiples, np.round(multiples))
     assert set(np.round(multiples)) == {1.0, 2.0}
     done, wins = len(chosen), int((np.round(multiples) == 1.0).sum())
-    e, less = two_lengths(p.rho_choice)
+    e, less = choice_parameters(p.rho_choice)
     assert e == pytest.approx(math.sqrt(0.002))
     assert abs(wins / done - (1.0 - less)) < 5.0 * math.sqrt(0.25 / done)
 
 
 def test_the_lower_end_counts_no_more_directions_than_steps_are_done() -> None:
-    measured, later, choices = next(_ways(replace(USUAL, rho=100.0, direction=1e-3, choice=1e-3, steps=3)))
+    measured, later, choices = next(_measured_budgets(replace(USUAL, rho=100.0, direction=1e-3, choice=1e-3, steps=3)))
     assert (later, choices) == (3, 3)
     assert measured == pytest.approx(3e-3)
 
@@ -126,9 +126,9 @@ def test_the_lower_end_counts_no_more_directions_than_steps_are_done() -> None:
 def test_delta_pays_for_the_choices_that_go_another_way() -> None:
     some = 5 * 20 * tail(0.5 * (840 - 2) * math.sqrt(0.002))
     assert 0.1 * DELTA < some < 10.0 * DELTA
-    paid = _attained(replace(USUAL, examples=840), DELTA, 1e-3, 5, 5)
-    assert paid == pytest.approx(_attained(USUAL, DELTA + some, 1e-3, 5, 5), rel=1e-6)
-    assert paid < 0.99 * _attained(USUAL, DELTA, 1e-3, 5, 5)
+    paid = _attained_epsilon(replace(USUAL, examples=840), DELTA, 1e-3, 5, 5)
+    assert paid == pytest.approx(_attained_epsilon(USUAL, DELTA + some, 1e-3, 5, 5), rel=1e-6)
+    assert paid < 0.99 * _attained_epsilon(USUAL, DELTA, 1e-3, 5, 5)
 
 
 @for_each("change", [{"rho": 0.0}, {"growth": -1.0}, {"candidates": 0}, {"steps": 0}])

@@ -8,7 +8,7 @@ import pytest
 from scipy import special, stats
 
 from dpverify.privacy import noncentral_f
-from dpverify.privacy.noncentral_f import cdf, falling_root, lower_noncentrality, quantile
+from dpverify.privacy.noncentral_f import cdf, lower_noncentrality, quantile, root_of_decreasing
 from tests.for_each import for_each
 
 LAWS = [(1, 19998, 2500.0), (1, 199_998, 3.0), (3, 5, 40.0), (8, 1991, 0.5), (50, 4000, 90_000.0)]
@@ -58,7 +58,7 @@ def test_a_statistic_that_chance_explains_gives_no_bound() -> None:
 
 def test_the_bound_goes_on_beyond_the_series() -> None:
     """The bound that takes over excludes nothing more, and loses little."""
-    below, above = 0.999 * noncentral_f.SERIES, 1.001 * noncentral_f.SERIES
+    below, above = 0.999 * noncentral_f.MAX_TOTAL, 1.001 * noncentral_f.MAX_TOTAL
     before, after = (lower_noncentrality(value, 1, 199_998, 0.05) for value in (below, above))
     assert 0.99 * before < after < before * above / below
 
@@ -85,13 +85,13 @@ def test_a_function_of_steps_is_halved_to_its_jump() -> None:
         steps.append(x)
         return 0.0 if x < 4.25 else -1.0
 
-    assert falling_root(stairs, 4.0, 0.5, least=0.0) == pytest.approx(4.25, rel=1e-8)
+    assert root_of_decreasing(stairs, 4.0, 0.5, least=0.0) == pytest.approx(4.25, rel=1e-8)
     assert len(steps) < 60
 
 
 def test_no_root_above_the_least_is_the_least() -> None:
-    assert falling_root(lambda x: -1.0 - x, 3.0, 1.0, least=0.5) == 0.5
-    assert math.isclose(falling_root(lambda x: 2.0 - x, 900.0, 1.0, least=0.0), 2.0, rel_tol=1e-9)
+    assert root_of_decreasing(lambda x: -1.0 - x, 3.0, 1.0, least=0.5) == 0.5
+    assert math.isclose(root_of_decreasing(lambda x: 2.0 - x, 900.0, 1.0, least=0.0), 2.0, rel_tol=1e-9)
 
 
 def test_where_the_denominator_may_be_nearly_0_there_is_no_bound_beyond_the_series() -> None:

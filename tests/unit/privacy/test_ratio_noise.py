@@ -13,7 +13,7 @@ from scipy import stats
 from dpverify.privacy import ratio_noise as noise
 from tests.for_each import for_each
 
-AT = np.arange(-noise.MOST, noise.MOST + 1)
+AT = np.arange(-noise.MAX_NOISE, noise.MAX_NOISE + 1)
 PLACES = 1 << noise.PLACE_BITS
 
 
@@ -26,9 +26,9 @@ def test_a_pair_is_accepted_where_the_paper_accepts_it(e: int) -> None:
         x = [math.sqrt(2.0 / math.e) * (j + 0.5) / PLACES / u for j in (edge - 1, edge)]
         assert x[0] ** 2 <= -4.0 * math.log(u) * (1.0 + 1e-9)
         assert x[1] ** 2 >= -4.0 * math.log(u) * (1.0 - 1e-9)
-        assert noise.size_of(e, i, edge) is None
+        assert noise.noise_size(e, i, edge) is None
         units = x[0] * 2**noise.UNIT_BITS / math.sqrt(2.0 / math.e)
-        assert noise.size_of(e, i, edge - 1) == pytest.approx(units, rel=2.0**-noise.RECIPROCAL_BITS, abs=0.5)
+        assert noise.noise_size(e, i, edge - 1) == pytest.approx(units, rel=2.0**-noise.RECIPROCAL_BITS, abs=0.5)
 
 
 def chance_of_size(size: int) -> Fraction:
@@ -39,7 +39,7 @@ def chance_of_size(size: int) -> Fraction:
         low, high = 0, int(noise.tables().accepted[e, i])
         while low < high:
             middle = (low + high) // 2
-            found = noise.size_of(e, i, middle)
+            found = noise.noise_size(e, i, middle)
             assert found is not None
             low, high = (middle + 1, high) if found < bound else (low, middle)
         return low
@@ -59,12 +59,12 @@ def test_the_law_is_counted_from_the_pairs(deviations: float) -> None:
 
 def test_bits_are_read_from_the_lowest_on_and_a_u_of_zeros_is_rejected() -> None:
     first, cell, place = (np.zeros(width, dtype=np.int64) for width in (32, 6, 36))
-    assert noise.ratio_of(first, cell, place) is None
+    assert noise.uniform_ratio(first, cell, place) is None
     first[[3, 5]], cell[1], place[4] = 1, 1, 1
-    assert noise.ratio_of(first, cell, place) == noise.size_of(3, 2, 16)
+    assert noise.uniform_ratio(first, cell, place) == noise.noise_size(3, 2, 16)
     smooth = np.zeros((2, 7), dtype=np.int64)
     smooth[0, 2] = smooth[1, 0] = 1
-    assert (noise.noise_of(9, 0, smooth), noise.noise_of(9, 1, smooth)) == (9 + 4 - 1, -9 + 4 - 1)
+    assert (noise.smoothed_noise(9, 0, smooth), noise.smoothed_noise(9, 1, smooth)) == (9 + 4 - 1, -9 + 4 - 1)
 
 
 def test_the_law_has_its_signs_and_is_smoothed_by_two_uniform_numbers() -> None:
@@ -75,8 +75,8 @@ def test_the_law_has_its_signs_and_is_smoothed_by_two_uniform_numbers() -> None:
     both = np.concatenate((sizes[:0:-1] / 2.0, sizes[:1], sizes[1:] / 2.0))
     for n in (0, 100, -130, 3000, 12_500, 20_000):
         expected = float(weights @ both[len(sizes) - 1 + n - 127 : len(sizes) - 1 + n + 128])
-        assert law[noise.MOST + n] == pytest.approx(expected, rel=1e-12, abs=0.0)
-    assert law[noise.MOST :].nonzero()[0][-1] == sizes.nonzero()[0][-1] + 127
+        assert law[noise.MAX_NOISE + n] == pytest.approx(expected, rel=1e-12, abs=0.0)
+    assert law[noise.MAX_NOISE :].nonzero()[0][-1] == sizes.nonzero()[0][-1] + 127
 
 
 def test_the_law_is_near_a_rounded_gaussian_up_to_eight_deviations() -> None:
@@ -87,7 +87,8 @@ def test_the_law_is_near_a_rounded_gaussian_up_to_eight_deviations() -> None:
         first, last = math.ceil(low * noise.DEVIATION), math.ceil(high * noise.DEVIATION) - 1
         ends = (np.array([first, last + 1]) - 0.5) / noise.DEVIATION
         meant = float(stats.norm.sf(ends[0]) - stats.norm.sf(ends[1]))
-        assert law[noise.MOST + first : noise.MOST + last + 1].sum() == pytest.approx(meant, rel=0.02, abs=0.0)
+        probability = law[noise.MAX_NOISE + first : noise.MAX_NOISE + last + 1].sum()
+        assert probability == pytest.approx(meant, rel=0.02, abs=0.0)
     assert math.sqrt(float(law @ AT.astype(float) ** 2)) == pytest.approx(noise.DEVIATION, rel=1e-3)
 
 

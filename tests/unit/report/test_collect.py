@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.ledger.records import Status
 from dpverify.ledger.results import CheckResult, Result, Run
-from dpverify.report.collect import Hashes, by_paper, of_papers, run_false_alarm, said_alike, stale
+from dpverify.report.collect import Hashes, by_paper, paper_runs, run_false_alarm, said_alike, stale
 from tests.for_each import for_each
 from tests.unit.report.sample import result
 
@@ -69,4 +69,4 @@ def test_each_paper_of_a_run_has_the_chance_of_its_own_simulations(run: Run) -> 
 def test_a_paper_with_one_claim_that_is_no_tool_is_about_a_paper(run: Run) -> None:
     tool = one(kind="tool")
     runs = {"tools": [tool], "paper": [tool, one("a")]}
-    assert [*of_papers({key: msgspec.structs.replace(run, results=found) for key, found in runs.items()})] == ["paper"]
+    assert [*paper_runs({key: msgspec.structs.replace(run, results=found) for key, found in runs.items()})] == ["paper"]

@@ -7,11 +7,11 @@ from dpverify.ledger.results import CheckResult, Counterexample, Number
 from dpverify.report.counterexamples import (
     counterexample_list,
     example_words,
+    informative,
     meaning_words,
     none_at_run_line,
     side_names,
     sides,
-    telling,
 )
 from tests.unit.report.sample import about, conversion, exact, result
 
@@ -56,9 +56,9 @@ def test_a_limit_argument_is_shown_as_one() -> None:
 
 def test_a_ratio_that_is_large_only_where_numbers_are_absurd_is_left_out() -> None:
     absurd = example("largest-ratio", parameters={"delta": Number(float=6.3e-32)})
-    assert telling(result("l", "L", "count", "refuted", counterexamples=[absurd, example()])) == [example()]
-    assert telling(result("l", "L", "count", "refuted", counterexamples=[absurd])) == [absurd], "better than none"
-    assert [one.kind for one in telling(conversion())] == ["smallest"]
+    assert informative(result("l", "L", "count", "refuted", counterexamples=[absurd, example()])) == [example()]
+    assert informative(result("l", "L", "count", "refuted", counterexamples=[absurd])) == [absurd], "better than none"
+    assert [one.kind for one in informative(conversion())] == ["smallest"]
 
 
 def test_that_no_size_that_is_run_was_found_is_said_only_where_one_was_searched_for() -> None:
@@ -81,7 +81,7 @@ def test_that_no_size_that_is_run_was_found_is_said_only_where_one_was_searched_
 def test_an_example_at_a_practical_size_comes_first_and_says_what_it_means() -> None:
     both = [example(), example("practical", lhs=about(8.0), parameters={"N": exact("1000")})]
     made = result("lemma-1", "Lemma 1", "dp", "refuted", counterexamples=both)
-    assert [each.kind for each in telling(made)] == ["practical", "smallest"]
+    assert [each.kind for each in informative(made)] == ["practical", "smallest"]
     assert meaning_words(both[1], "dp") == "the true delta is 8 times the promised one"
     assert meaning_words(both[1], "identity") == "the left side is 8 times the right side"
     assert meaning_words(both[0], "dp") == "", "only sizes that somebody runs"
@@ -93,5 +93,5 @@ def test_an_example_at_a_practical_size_comes_first_and_says_what_it_means() -> 
 
 def test_an_example_whose_sides_no_float_shows_gives_way_to_one_with_sides() -> None:
     huge = example("practical", lhs=Number(float="4e2567"), rhs=Number(float="3e2567"))
-    assert telling(result("l", "L", "count", "refuted", counterexamples=[huge, example()])) == [example()]
-    assert telling(result("l", "L", "count", "refuted", counterexamples=[huge])) == [huge]
+    assert informative(result("l", "L", "count", "refuted", counterexamples=[huge, example()])) == [example()]
+    assert informative(result("l", "L", "count", "refuted", counterexamples=[huge])) == [huge]

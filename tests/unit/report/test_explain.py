@@ -13,7 +13,7 @@ from dpverify.ledger.load import bundled
 from dpverify.ledger.records import Amendment, Claim, Let, Reading, Verdict
 from dpverify.ledger.results import Result, decode
 from dpverify.report.collect import by_claim, said_alike
-from dpverify.report.explain import LINES, LONGEST, Explained, explained_lines, print_explained, shares
+from dpverify.report.explain import LINES, MAX_LINES, Explained, explained_lines, print_explained, shares
 from tests.for_each import for_each
 from tests.unit.report.sample import PAPER, lemma_12, noise_law, rdp, sample_run
 
@@ -170,6 +170,6 @@ def test_every_claim_has_its_verdict_in_the_first_lines_and_fits_on_two_screens(
         assert any(word in first for word in said), spec.key
         assert len(re.findall(r"^Wrong +\S", first, re.MULTILINE)) == refuted, spec.key
         assert len(re.findall(r"^Instead +\S", first, re.MULTILINE)) == refuted, spec.key
-        assert len(lines) <= LONGEST, spec.key
+        assert len(lines) <= MAX_LINES, spec.key
         assert max(map(len, lines)) <= width, spec.key
         assert not re.search(r"\\|\$|\*\*|sqrt\(", "\n".join(lines)), spec.key

@@ -40,7 +40,7 @@ def test_a_change_is_noticed_by_tests_that_hold_and_were_green(toy: Path, monkey
     assert "dpverify.loose: NOT NOTICED" in told
     (broken,) = [each for each in run.unseen if each.module == "dpverify.broken"]
     assert broken.error == "none of its guards is green before the change"
-    monkeypatch.setattr(module, "look", None)  # nothing is run again
+    monkeypatch.setattr(module, "run_guards", None)  # nothing is run again
     assert change_modules(toy, state).changes == run.changes
     assert change_modules(toy, toy / "other", earlier_outcomes=run.changes).changes == run.changes
     (toy / "tests" / "unit" / "test_held.py").write_text("")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import ATTEMPTS, OF_TEMPLATE, all_of_folder, attempts, guards, mutants
+from dpverify.selftest.mutants import ATTEMPTS, TEMPLATE_TESTS, attempts, folder_tests, guards, mutants
 
 ROOT = Path(__file__).parents[3]
 SOURCE = '''LIMIT = 3
@@ -64,8 +64,8 @@ def test_a_module_is_guarded_by_its_own_tests_or_by_those_that_import_it_or_its_
 
 def test_no_claim_of_the_template_is_asked_which_no_run_has() -> None:
     template = ".".join(["dpverify", "papers", "_template", "noise", "tree_bounds"])
-    assert guards(ROOT, template) == [OF_TEMPLATE]
-    assert (ROOT / OF_TEMPLATE).is_file()
+    assert guards(ROOT, template) == [TEMPLATE_TESTS]
+    assert (ROOT / TEMPLATE_TESTS).is_file()
     asked = [guards(ROOT, f"dpverify.{name}") for name in ("harness.derivation_check", "papers.tools.checks.limits")]
     assert not any(name.startswith("_template:") for names in asked for name in names)
 
@@ -79,8 +79,8 @@ def test_a_change_is_a_fault_that_can_be_planted() -> None:
 
 def test_all_tests_of_the_nearest_folder_that_has_some_can_be_asked() -> None:
     beside = sorted(Path(__file__).parent.glob("test_*.py"))
-    asked = all_of_folder(ROOT, "dpverify.selftest.mutants")
+    asked = folder_tests(ROOT, "dpverify.selftest.mutants")
     assert asked == [f"tests/unit/selftest/{path.name}" for path in beside]
-    above = all_of_folder(ROOT, "dpverify.lazy")  # beside whose tests are folders
+    above = folder_tests(ROOT, "dpverify.lazy")  # beside whose tests are folders
     assert "tests/unit/test_lazy.py" in above
     assert not any(name.count("/") > 2 for name in above)

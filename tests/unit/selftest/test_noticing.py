@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from dpverify.ledger.results import CheckResult, ControlResult, Result
-from dpverify.selftest.detection import _red, _saw
+from dpverify.selftest.detection import _detection, _sightings_of
 from dpverify.selftest.run import code_digest
 from tests.for_each import for_each
 
@@ -23,7 +23,7 @@ def test_the_size_is_that_of_the_check_which_missed_its_fault() -> None:
         claim="p:c", reading={}, status="proved", pinned="proved", contradicts=False, sources_disagree=False,
         kind="count", checks=[sharp, blind], **plain,
     )  # fmt: skip
-    (seen,) = _red(result)
+    (seen,) = _sightings_of(result)
     assert (seen.saw, seen.by, seen.detects) == ("control missed", ["law"], ["2%"])
 
 
@@ -59,4 +59,4 @@ def failure(message: str) -> str:
     ],
 )
 def test_of_a_test_over_rows_the_clearest_failure_counts(inside: str, saw: str) -> None:
-    assert _saw(ElementTree.fromstring(f"<testcase>{inside}</testcase>")) == saw
+    assert _detection(ElementTree.fromstring(f"<testcase>{inside}</testcase>")) == saw

@@ -12,7 +12,7 @@ from dpverify.harness.run.tasks import Job
 from dpverify.ledger import load_specs
 from dpverify.ledger.results import CheckResult
 from dpverify.selftest import rates
-from dpverify.selftest.rates import others
+from dpverify.selftest.rates import is_improbable
 from dpverify.selftest.records import RatesRun
 
 ROOT = Path(__file__).parents[3]
@@ -60,8 +60,8 @@ def test_bad_input_is_refused() -> None:
 
 
 def test_counts_are_held_against_the_stated_rates() -> None:
-    assert not others(0, 20, 1e-6)
-    assert others(2, 20, 1e-6)  # two false reds of an alpha of one in a million
-    assert not others(1, 40, 0.01)  # one missed fault in 40 is what a power of 0.99 explains
-    assert others(10, 40, 0.01)
-    assert not others(0, 0, 1.0)
+    assert not is_improbable(0, 20, 1e-6)
+    assert is_improbable(2, 20, 1e-6)  # two false reds of an alpha of one in a million
+    assert not is_improbable(1, 40, 0.01)  # one missed fault in 40 is what a power of 0.99 explains
+    assert is_improbable(10, 40, 0.01)
+    assert not is_improbable(0, 0, 1.0)

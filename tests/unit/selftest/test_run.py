@@ -17,9 +17,9 @@ from dpverify.cli.app import main
 from dpverify.foreign import interrupts_recorded
 from dpverify.selftest import run as module
 from dpverify.selftest.catalogue import load_faults
-from dpverify.selftest.detection import Children, look
+from dpverify.selftest.detection import Children, run_guards
 from dpverify.selftest.records import FaultOutcome, Selftest
-from dpverify.selftest.run import NotGreen, remembered, selftest, work_folder
+from dpverify.selftest.run import FailingGuardsError, load_outcomes, selftest, work_folder
 from tests.for_each import for_each
 
 CODE = "def area(x):\n    if x < 0:\n        raise ValueError(x)\n    return x * x\n"
@@ -88,7 +88,7 @@ def test_faults_are_noticed_or_missed_and_not_looked_at_again(toy: Path, monkeyp
     assert "twice: MISSED" in told
     assert (toy / "specs" / "toy.py").read_text() == CODE
     state.write_bytes(state.read_bytes() + b'["half a line')
-    monkeypatch.setattr(module, "look", None)  # nothing is run again
+    monkeypatch.setattr(module, "run_guards", None)  # nothing is run again
     again = selftest(toy, load_faults(toy), state)
     assert again.faults == run.faults
     (toy / "tests" / "test_other.py").write_text("")
@@ -121,9 +121,9 @@ def test_an_entry_that_was_being_written_is_none_wherever_it_ends(tmp_path: Path
     state = tmp_path / "state"
     for end in range(len(ENTRY)):
         state.write_bytes(b"\n" + ENTRY[:end] + b"\n" + ENTRY.replace(b"0" * 64, b"1" * 64) + b"\n")
-        assert list(remembered(state)) == ["1" * 64]
+        assert list(load_outcomes(state)) == ["1" * 64]
     state.write_bytes(b"\n" + ENTRY.replace(b'"what"', b'"why"') + b"\n\n" + ENTRY)  # the first by another version
-    assert list(remembered(state)) == ["0" * 64]
+    assert list(load_outcomes(state)) == ["0" * 64]
 
 
 @for_each("content", [b"my notes\n", bytes(100), b"\x89PNG\r\n\x1a\n", b"[1]\n", ENTRY.replace(b'"id"', b'\x07id"')])
@@ -159,14 +159,14 @@ def test_a_copy_has_what_tests_read() -> None:
 
 def test_nothing_is_planted_where_the_code_is_red(toy: Path) -> None:
     (toy / "specs" / "toy.py").write_text(CODE.replace("x * x", "x + x"))
-    with pytest.raises(NotGreen, match=r"test_square: assertion failed"):
+    with pytest.raises(FailingGuardsError, match=r"test_square: assertion failed"):
         selftest(toy, load_faults(toy)[:1], toy / "state")
 
 
 def test_a_time_limit_notices_nothing(toy: Path) -> None:
     (toy / "tests" / "test_toy.py").write_text("import time\ndef test_square(): time.sleep(60)\n")
     children = Children()
-    (found,) = look(children, toy, ["tests/test_toy.py::test_square"], 1.0)
+    (found,) = run_guards(children, toy, ["tests/test_toy.py::test_square"], 1.0)
     children.end()
     assert (found.saw, found.noticed) == ("time limit", False)
 
@@ -213,7 +213,7 @@ CONTROL = {"name": "scale", "fault": "times 1.02", "at_declared_size": True, "re
     ],
 )
 def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[str, Any], word: str) -> None:
-    (found,) = look(Recorded(code, result), tmp_path, ["p:c"], 9.0)
+    (found,) = run_guards(Recorded(code, result), tmp_path, ["p:c"], 9.0)
     assert (found.check, found.saw) == ("p:c", word)
     assert found.detects == (["2%"] if result.get("checks") else [])
 
@@ -221,7 +221,7 @@ def test_a_claim_notices_when_it_is_red(tmp_path: Path, code: int, result: dict[
 @for_each("stop", [False, True])
 def test_what_a_copy_finds_is_not_kept_with_what_the_checkout_found(tmp_path: Path, stop: bool) -> None:
     asked = Recorded(0, {})
-    look(asked, tmp_path, ["p:c"], 9.0, stop=stop)
+    run_guards(asked, tmp_path, ["p:c"], 9.0, stop=stop)
     assert "--fresh" in asked.words
     store = Path(asked.words[asked.words.index("--store") + 1])
     assert store.parent == Path(asked.words[asked.words.index("--json") + 1]).parent  # which goes

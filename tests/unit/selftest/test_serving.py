@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpverify.selftest.mutants import served
+from dpverify.selftest.mutants import claims_using
 from tests.for_each import for_each
 
 ALGEBRA = """
@@ -47,4 +47,4 @@ def test_claims_are_those_whose_check_uses_it(tmp_path: Path, function: str, cla
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "algebra.py").write_text(ALGEBRA)
     (tmp_path / "toy" / "checks.py").write_text(CHECKS)
-    assert served(tmp_path, "toy.checks", CLAIMS, ["toy.algebra"], function) == claims
+    assert claims_using(tmp_path, "toy.checks", CLAIMS, ["toy.algebra"], function) == claims

@@ -13,12 +13,12 @@ pytest.importorskip("sphinx")
 
 
 def test_papers_come_before_our_own_tools() -> None:
-    from dpverify.report.collect import papers_first
+    from dpverify.report.collect import ordered_runs
 
     run = sample_run()
     tools = [msgspec.structs.replace(result, claim="tools:a", kind="tool") for result in run.results[:1]]
     runs: dict[str, Run] = {"aaa": msgspec.structs.replace(run, results=tools), "tran2022": run}
-    assert list(papers_first(runs)) == ["tran2022", "aaa"]
+    assert list(ordered_runs(runs)) == ["tran2022", "aaa"]
 
 
 @for_each("status", MARKS)

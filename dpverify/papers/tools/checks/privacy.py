@@ -26,7 +26,7 @@ from dpverify.harness.sides import LeftSide
 from dpverify.ledger.statements import Statement
 from dpverify.privacy import gaussian_safe as safe
 from dpverify.privacy.subsampling import (
-    MARGIN,
+    SUM_FACTOR,
     gaussian_rdp,
     poisson_gaussian_epsilon,
     poisson_gaussian_rdp,
@@ -207,9 +207,9 @@ def _ratio_to_bounds(factor: float, *, opposite: bool) -> LeftSide:
         sigma = Fraction(float(point["sigma"]))
         bounds = _bounds(order, float(q), float(sigma))
         if opposite:
-            return _opposite(order, q, sigma) / arb(min(bounds) * factor * MARGIN)
+            return _opposite(order, q, sigma) / arb(min(bounds) * factor * SUM_FACTOR)
         return _moment(order, q, sigma) / arb(
-            min(*bounds, poisson_gaussian_rdp(order, float(q), float(sigma))) * factor * MARGIN
+            min(*bounds, poisson_gaussian_rdp(order, float(q), float(sigma))) * factor * SUM_FACTOR
         )
 
     return lhs

@@ -20,7 +20,7 @@ from dpverify.papers.tran2022.accounting.algorithm_1.accountant import dp_nsgd_m
 from dpverify.papers.tran2022.accounting.algorithm_2.accountant import sr_nsgd_mu
 from dpverify.papers.tran2022.algorithms.parameters import Parameters, SrParameters
 from dpverify.papers.tran2022.sensitivity.sensitivity_bounds import visits, visits_first, visits_later
-from dpverify.privacy.gaussian_safe import certify, missed_epsilon, safe_epsilon, safe_mu
+from dpverify.privacy.gaussian_safe import certify, safe_epsilon, safe_mu, violated_epsilon
 from dpverify.privacy.participation import Bounds
 from dpverify.shared_types import Ordering
 
@@ -85,7 +85,7 @@ def epsilon_for(noise: UnitNoise, sigma: float, delta: float) -> float:
 
 def noise_bounds(noise: UnitNoise, sigma: float, delta: float) -> Bounds:
     """Return bounds on the smallest epsilon for a sigma above 0; the upper bound is certified."""
-    return Bounds(missed_epsilon(noise.mu.lower / sigma / UP, delta), epsilon_for(noise, sigma, delta), exact=False)
+    return Bounds(violated_epsilon(noise.mu.lower / sigma / UP, delta), epsilon_for(noise, sigma, delta), exact=False)
 
 
 def dp_nsgd_noise(setting: AccountedRun) -> UnitNoise:

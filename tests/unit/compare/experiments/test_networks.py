@@ -20,7 +20,7 @@ from dpverify.compare.experiments.network_panel import (
     network_noise,
     network_orderings,
 )
-from dpverify.compare.experiments.networks import CLAIMS, METHODS, TRIES, NetworkSetting, grid, network_panels
+from dpverify.compare.experiments.networks import CLAIMS, MAX_TRIALS, METHODS, NetworkSetting, grid, network_panels
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE
 from dpverify.compare.experiments.records import NetworkResult, NetworkRow, NetworkRun
 from dpverify.compare.experiments.run import run_experiment
@@ -91,7 +91,7 @@ def test_settings_are_drawn_alike_and_noise_is_certified() -> None:
     request = ExperimentRequest(NAME)
     for printed in NETWORKS.values():
         drawn = {method.name: grid(method, printed, 50_000, request) for method in METHODS}
-        assert {len(set(settings)) for settings in drawn.values()} == {TRIES}
+        assert {len(set(settings)) for settings in drawn.values()} == {MAX_TRIALS}
         assert all(b_0 <= 400 for _, b_0, _, _ in grid(DP_SRM, printed, 400, request))
     for method, batch_0 in ((DP_SRM, 512), (DP_SGD, 256)):
         bought = network_noise(method, 60_000, 2000, 256, batch_0, 3.0)
@@ -150,7 +150,7 @@ def test_files_of_the_user_make_a_page_that_is_a_function_of_its_data(
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="the extra torch is not installed")
-    measured, calls = experiment_runs.measured, []
+    measured, calls = experiment_runs.measured_run, []
 
     def interrupted(*words: Any) -> NetworkRun:
         calls.append(words)
@@ -159,7 +159,7 @@ def test_ctrl_c_keeps_what_was_finished(folder: Path, monkeypatch: pytest.Monkey
         taken: NetworkRun = measured(*words)
         return taken
 
-    monkeypatch.setattr(experiment_runs, "measured", interrupted)
+    monkeypatch.setattr(experiment_runs, "measured_run", interrupted)
     request, stop = ExperimentRequest(NAME, folder, budget="smoke", seeds=2), 3
     result = run_experiment(request)
     assert isinstance(result, NetworkResult)

@@ -22,7 +22,14 @@ from dpverify.compare.experiments.experiment import DELTA, ExperimentRequest, Ro
 from dpverify.compare.experiments.page import EXPERIMENTS_PAGE, page
 from dpverify.compare.experiments.records import Experiments, MethodRow, TableResult
 from dpverify.compare.experiments.run import TunedRows, run_experiment
-from dpverify.compare.experiments.table_methods import Sampling, bought, lemma_holds, ratio, settings_for, trial_of
+from dpverify.compare.experiments.table_methods import (
+    Sampling,
+    attained_bounds,
+    is_lemma_satisfied,
+    ratio,
+    settings_for,
+    trial_of,
+)
 from dpverify.compare.experiments.tables import EPSILONS, METHODS, NOISES, PASSES_OF, load, made_up, table_orderings
 from dpverify.compare.experiments.words import summary, verdict
 from dpverify.compare.figure import draw_table
@@ -78,12 +85,12 @@ def test_noise_as_printed_and_as_needed() -> None:
     printed, needed = ratio(DP_SRM, "printed", how, 0.5), ratio(DP_SRM, "needed", how, 0.5)
     rho = 3.5 * how.rate**2 * how.steps / printed**2
     assert zcdp_epsilon(rho, DELTA) == pytest.approx(0.5, rel=1e-9)
-    assert 0.49 < bought(how, needed).upper <= 0.5
-    assert bought(how, printed).upper < 0.5  # more noise than is needed
-    assert not lemma_holds(how, printed)
-    assert lemma_holds(Sampling(10**6, 1000, 10**7), 10.0)
+    assert 0.49 < attained_bounds(how, needed).upper <= 0.5
+    assert attained_bounds(how, printed).upper < 0.5  # more noise than is needed
+    assert not is_lemma_satisfied(how, printed)
+    assert is_lemma_satisfied(Sampling(10**6, 1000, 10**7), 10.0)
     whole = Sampling(500, 500, 20)
-    assert bought(whole, ratio(DP_GD, "needed", whole, 0.2)).upper == pytest.approx(0.2, rel=1e-6)
+    assert attained_bounds(whole, ratio(DP_GD, "needed", whole, 0.2)).upper == pytest.approx(0.2, rel=1e-6)
     first = ratio(RRPSGD, "printed", Sampling(100, 1, 10**4), 0.5)
     assert (2 * first) ** 2 == pytest.approx(32 * math.log(100 / DELTA) * math.log(1 / DELTA) / 0.5**2)
 
@@ -146,7 +153,7 @@ def test_settings_are_chosen_on_a_seed_that_does_not_count(monkeypatch: pytest.M
         cells=[RowCell(DP_GD, 0.2)], trials=lambda cell: [trial, trial], row=lambda **fields: fields
     )
     monkeypatch.setattr(run, "tuning_loss", tuning_loss)
-    monkeypatch.setattr(run, "measured", lambda panel, trial, seed: counted.append(seed))
+    monkeypatch.setattr(run, "measured_run", lambda panel, trial, seed: counted.append(seed))
     rows = TunedRows(ExperimentRequest("wang2019:table-3", seeds=5, seed=3, n=10))
     rows.panels = [cast(Any, panel)]
     rows.run(0)
@@ -263,7 +270,7 @@ def test_test_files_that_do_not_fit_are_refused(tmp_path: Path, capsys: Capture)
 @for_each(("s", "holds"), [(0.75, False), (0.836, False), (0.837, True)])
 def test_lemma_3_7_asks_for_a_variance_of_at_least_7_tenths(s: float, holds: bool) -> None:
     """In batches so small, and so many of them, that its other conditions hold at any noise."""
-    assert lemma_holds(Sampling(10**6, 1000, 10**9), s) == holds
+    assert is_lemma_satisfied(Sampling(10**6, 1000, 10**9), s) == holds
 
 
 def test_all_orderings_together_have_the_level_that_is_said(result: TableResult) -> None:

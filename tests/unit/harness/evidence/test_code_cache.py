@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpverify import cache_files
-from dpverify.cache_files import Snapshot, default_store, keep
+from dpverify.cache_files import Snapshot, default_store, write_cached
 from dpverify.harness.evidence import source_code
 from dpverify.harness.evidence.source_code import Code, code_of, keep_new_code
 from dpverify.harness.evidence.units import parse
@@ -74,7 +74,7 @@ def test_a_damaged_table_is_ignored_and_made_again(damage: bytes) -> None:
 
 
 def test_a_whole_file_of_another_form_is_ignored() -> None:
-    keep(source_code.KIND, source_code.FILE, b'{"a": 1}')
+    write_cached(source_code.KIND, source_code.FILE, b'{"a": 1}')
     assert code_of(SOURCE, "dpverify", parse).units
 
 

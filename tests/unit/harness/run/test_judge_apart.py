@@ -68,7 +68,7 @@ def test_a_check_that_replaces_functions_of_other_checks_is_an_error_of_its_own(
 
 
 def test_ctrl_c_while_a_stage_hangs_keeps_what_was_found(demo: Specs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "PATIENCE", 1.0)
+    monkeypatch.setattr(apart, "INTERRUPT_SECONDS", 1.0)
     claims = ("demo:sum", "demo:root", "demo:decay")
     run = verify_run(*claims, specs=demo, checks=f"{SOURCE}load_interrupts", limit=600.0)
     assert run.run.interrupted

@@ -16,7 +16,7 @@ from dpverify.privacy.audit import sampling
 from dpverify.privacy.audit.audit import audit
 from dpverify.privacy.audit.counting import DELTA_SHARE, allowance, lower_epsilon
 from dpverify.privacy.audit.gaussian import level_of_mu, mu_of_statistic
-from dpverify.privacy.audit.learning import SHARES, Bet, learn
+from dpverify.privacy.audit.learning import ALPHA_SHARES, Bet, learn
 from dpverify.privacy.audit.sampling import COINS, OUTPUTS, PROBE
 from dpverify.problems.worst_cases import ClippedQuadratic
 from tests.for_each import for_each
@@ -51,7 +51,7 @@ def two_rules() -> list[Bet]:
 def test_two_rules_share_the_level() -> None:
     bets = two_rules()
     assert len(bets) == 2
-    assert sum(bet.share for bet in bets) == pytest.approx(1.0) == pytest.approx(sum(SHARES.values()))
+    assert sum(bet.share for bet in bets) == pytest.approx(1.0) == pytest.approx(sum(ALPHA_SHARES.values()))
 
 
 @for_each("share", [1.0, 0.8, 0.2])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import Generator
 
-from dpverify.privacy.audit.game import play, rounds_of, training_of
+from dpverify.privacy.audit.game import play, total_rounds, training_rounds
 from dpverify.privacy.audit.records import AuditError, AuditFinding, Floats, number
 from dpverify.privacy.audit.sampling import MOST_FLOATS, Draws, Source
 from tests.for_each import for_each
@@ -35,7 +35,7 @@ def tells(dataset: float, rng: Generator, size: int) -> Floats:
 
 @for_each(("n", "rounds"), [(20_000, 39_200), (2000, 3747), (1, 1)])
 def test_rounds_stay_below_n_for_each_data_set(n: int, rounds: int) -> None:
-    assert rounds_of(n) == rounds
+    assert total_rounds(n) == rounds
 
 
 @for_each(
@@ -52,7 +52,7 @@ def test_rounds_stay_below_n_for_each_data_set(n: int, rounds: int) -> None:
 def test_a_quarter_of_few_rounds_and_a_tenth_of_many_are_for_training(
     total: int, dimension: int, training: int
 ) -> None:
-    assert training_of(total, dimension) == training
+    assert training_rounds(total, dimension) == training
 
 
 def test_all_rounds_but_a_quarter_are_judged_and_no_guess_is_wrong_where_the_output_tells() -> None:

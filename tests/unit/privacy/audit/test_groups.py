@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpverify.privacy.audit.counting import lower_epsilon, nearly_lower_epsilon
-from dpverify.privacy.audit.groups import APART, GROUPS, SortedOutputs, both, grouped
+from dpverify.privacy.audit.groups import EVEN_GROUPS, SINGLE_ROUNDS, SortedOutputs, grouped, join_rows
 from tests.for_each import for_each
 
 
@@ -20,14 +20,14 @@ def test_groups_keep_the_counts_the_ends_and_equal_numbers(m: int) -> None:
     assert ((groups.low <= groups.mean) & (groups.mean <= groups.high)).all()
     for low, high, count in zip(groups.low, groups.high, groups.zeros, strict=True):
         assert count == ((values >= low) & (values <= high)).sum()
-    ends = min(APART, len(np.unique(values)) // 2)
+    ends = min(SINGLE_ROUNDS, len(np.unique(values)) // 2)
     np.testing.assert_array_equal(groups.low[:ends], np.unique(values)[:ends])
     np.testing.assert_array_equal(groups.high[-ends:], np.unique(values)[-ends:])
     where = int(np.searchsorted(groups.low, 0.25, "right")) - 1
-    if m > GROUPS:
+    if m > EVEN_GROUPS:
         assert groups.low[where] == groups.high[where] == 0.25
-        assert np.delete(groups.zeros, where).max() <= m / GROUPS + 1
-        assert len(groups.low) < 4 * GROUPS
+        assert np.delete(groups.zeros, where).max() <= m / EVEN_GROUPS + 1
+        assert len(groups.low) < 4 * EVEN_GROUPS
 
 
 def test_a_line_counts_each_half_on_each_data_set_and_cuts_between_its_groups() -> None:
@@ -38,7 +38,7 @@ def test_a_line_counts_each_half_on_each_data_set_and_cuts_between_its_groups() 
         place = np.searchsorted(line.cuts(), x[part], "right")
         np.testing.assert_array_equal(rows.ones, np.bincount(place, b[part], len(rows.ones)))
         np.testing.assert_array_equal(rows.zeros, np.bincount(place, ~b[part], len(rows.ones)))
-    assert both(*line.halves).ones.sum() == b.sum()
+    assert join_rows(*line.halves).ones.sum() == b.sum()
 
 
 def test_cells_keep_what_was_seen_twice() -> None:

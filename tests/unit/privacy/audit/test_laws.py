@@ -147,6 +147,6 @@ def test_no_audit_of_fifty_of_heavy_tails_takes_luck_in_training_for_a_rule(name
 
 @pytest.mark.slow
 def test_a_tenth_for_training_and_no_doubt_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(game, "TRAINING", 0)
-    monkeypatch.setattr(rules, "DOUBT", 0.0)
+    monkeypatch.setattr(game, "TRAINING_ROUNDS", 0)
+    monkeypatch.setattr(rules, "SUBTRACTED_ERRORS", 0.0)
     assert min(bounds("Student", seeds=50)) < 0.6 * known("Student")

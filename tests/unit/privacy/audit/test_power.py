@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpverify.privacy.audit.audit import CHANCE, MISPLACED, power_of_any, power_of_gaussian
+from dpverify.privacy.audit.audit import TARGET_POWER, THRESHOLD_ERROR, power_of_any, power_of_gaussian
 from dpverify.privacy.audit.counting import lower_epsilon
 from dpverify.privacy.gaussian import mu_of
 from tests.for_each import for_each
@@ -23,7 +23,7 @@ def test_the_smallest_shortfall_is_seen_with_the_chance_that_is_said(
     claimed, second = mu_of(epsilon, delta), 2 * n - 1 - rank
     critical = stats.ncf.ppf(1.0 - alpha, rank, second, 0.5 * n * claimed**2)
     real = claimed / (1.0 - shortfall)
-    assert stats.ncf.sf(critical, rank, second, 0.5 * n * real**2) == pytest.approx(CHANCE, abs=1e-5)
+    assert stats.ncf.sf(critical, rank, second, 0.5 * n * real**2) == pytest.approx(TARGET_POWER, abs=1e-5)
 
 
 def test_the_power_goes_on_beyond_the_reach_of_the_series() -> None:
@@ -51,8 +51,8 @@ def test_with_nothing_assumed_about_so_many_games_are_won(epsilon: float, delta:
         right, wrong = (rng.binomial(trials, chance, 500).astype(np.float64) for chance in chances)
         return float((lower_epsilon(right, wrong, trials, delta, 0.05) > epsilon).mean())
 
-    best = max(min(won(place - MISPLACED), won(place + MISPLACED)) for place in np.arange(1.0, 3.5, 0.1))
-    assert CHANCE - 0.04 < best < CHANCE + 0.06
+    best = max(min(won(place - THRESHOLD_ERROR), won(place + THRESHOLD_ERROR)) for place in np.arange(1.0, 3.5, 0.1))
+    assert TARGET_POWER - 0.04 < best < TARGET_POWER + 0.06
 
 
 def test_without_a_round_nothing_is_seen() -> None:

@@ -9,7 +9,7 @@ from scipy import stats
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from dpverify.privacy.audit.audit import audit
-from dpverify.privacy.audit.groups import SortedOutputs, both, rows_of
+from dpverify.privacy.audit.groups import SortedOutputs, join_rows, rows_of
 from dpverify.privacy.audit.records import Floats
 from dpverify.privacy.audit.scores import Learner, _gaussian, bent, distance, fitted, linear, quadratic, smooth
 from tests.for_each import for_each
@@ -22,7 +22,7 @@ def test_a_score_from_groups_is_nearly_that_from_all_rounds(learner: Learner) ->
     rng = np.random.default_rng(1)
     b = rng.random(8000) < 0.5
     x = rng.normal(size=8000) * (1.0 + 0.3 * b) + 0.5 * b
-    grouped, alone = learner.learn(both(*SortedOutputs(x, b, 4000).halves)), learner.learn(rows_of(x[:, None], b))
+    grouped, alone = learner.learn(join_rows(*SortedOutputs(x, b, 4000).halves)), learner.learn(rows_of(x[:, None], b))
     at = np.linspace(-3.0, 4.0, 50)[:, None]
     np.testing.assert_allclose(grouped(at), alone(at), atol=0.05)
 
@@ -42,7 +42,7 @@ def test_smoothed_shares_follow_the_odds_through_jumps() -> None:
     b = rng.random(40_000) < 0.5
     x = rng.random(40_000)
     x = np.where(b, np.where(rng.random(40_000) < 0.8, 0.5 * x, 0.5 + 0.5 * x), x)
-    score = smooth(both(*SortedOutputs(x, b, 20_000).halves))
+    score = smooth(join_rows(*SortedOutputs(x, b, 20_000).halves))
     for at, odds in ((0.1, 1.6), (0.4, 1.6), (0.6, 0.4), (0.9, 0.4)):
         near = score(np.linspace(at - 0.05, at + 0.05, 21)[:, None])
         assert float(near.mean()) == pytest.approx(np.log(odds), abs=0.1)

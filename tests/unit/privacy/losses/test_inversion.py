@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from flint import acb, arb, ctx, fmpq
 
-from dpverify.privacy.losses.grid import UNIT, LossLaw, Side, UnresolvedError, step_law
+from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw, Side, UnresolvedError, step_law
 from dpverify.privacy.losses.inversion import _decay, _tilt, invert
 from dpverify.privacy.losses.phases import BLOCK, phase_sums
 from dpverify.privacy.losses.total import Steps, add_up
@@ -83,5 +83,5 @@ def test_phase_sums_are_in_their_rounding() -> None:
                 angle = 2 * acb.pi() * arb(fmpq(n * place, cells))
                 exact += weight * ((acb(0, 1) * angle).exp() - 1)
             error = abs(acb(real[n], imaginary[n]) - exact)
-            assert error <= arb(16.0 * BLOCK * UNIT * bound[n])
+            assert error <= arb(16.0 * BLOCK * ROUNDOFF * bound[n])
     assert bound.max() <= 2.0

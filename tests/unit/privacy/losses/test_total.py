@@ -8,7 +8,7 @@ import numpy as np
 from flint import fmpz_poly
 
 from dpverify.kernels.typing import Vector
-from dpverify.privacy.losses.grid import UNIT, LossLaw
+from dpverify.privacy.losses.grid import ROUNDOFF, LossLaw
 from dpverify.privacy.losses.total import Precision, Steps, _law_of_sum
 from tests.for_each import for_each
 
@@ -42,10 +42,12 @@ def test_the_law_of_a_sum_is_within_the_bound_of_its_rounding(
     law, bound = _law_of_sum(steps, 0.01, 0.0, cells, precision)
     exact = exact_law(kinds, cells)
     error = float(np.linalg.norm(law - exact))
-    assert error <= bound + UNIT * float(np.linalg.norm(exact))  # the law itself is rounded to a double
+    assert error <= bound + ROUNDOFF * float(np.linalg.norm(exact))  # the law itself is rounded to a double
     assert bound < 1e-10
     if precision is np.longdouble:
-        assert bound <= _law_of_sum(steps, 0.01, 0.0, cells, np.float64)[1] * np.finfo(np.longdouble).eps / UNIT * 1.01
+        assert (
+            bound <= _law_of_sum(steps, 0.01, 0.0, cells, np.float64)[1] * np.finfo(np.longdouble).eps / ROUNDOFF * 1.01
+        )
 
 
 def test_a_bound_without_the_rounding_of_powers_would_not_hold() -> None:
@@ -66,4 +68,4 @@ def test_a_transform_is_near_at_each_frequency(cells: int) -> None:
     for numbers in (spike, spread, few):
         precise = np.fft.rfft(numbers.astype(np.longdouble))
         error = float(np.abs(np.fft.rfft(numbers) - precise).max())
-        assert error <= 16.0 * UNIT * math.log2(cells) * float(numbers.sum())
+        assert error <= 16.0 * ROUNDOFF * math.log2(cells) * float(numbers.sum())

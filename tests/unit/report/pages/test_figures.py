@@ -18,7 +18,7 @@ from dpverify.ledger.results import Run, decode
 from dpverify.report.collect import ReportError, pictures
 from dpverify.report.drawings import noise, overview
 from dpverify.report.pages.figures import DRAWINGS, caption, drawing, svg
-from dpverify.report.style import apart, to_svg
+from dpverify.report.style import separated, to_svg
 from dpverify.report.words import outcomes
 from tests.for_each import for_each
 from tests.unit.report.sample import epsilon_figure, noise_figure
@@ -136,12 +136,12 @@ def test_overview_tells_its_numbers_in_words_and_draws_any_number_of_papers(run:
 
 
 def test_labels_are_moved_apart_in_their_order_and_stay_inside() -> None:
-    heights = apart([50.0, 50.0, 52.0, 199.0], [12.0, 24.0, 12.0, 12.0], 200.0)
+    heights = separated([50.0, 50.0, 52.0, 199.0], [12.0, 24.0, 12.0, 12.0], 200.0)
     gaps = [upper - lower for lower, upper in pairwise(heights)]
     needed = [18.0, 18.0, 12.0]
     assert all(gap >= need - 1e-6 for gap, need in zip(gaps, needed, strict=True))
     assert heights[-1] <= 200.0
-    assert apart([10.0, 100.0], [12.0, 12.0], 200.0) == [10.0, 100.0], "what does not touch is not moved"
+    assert separated([10.0, 100.0], [12.0, 12.0], 200.0) == [10.0, 100.0], "what does not touch is not moved"
 
 
 def test_no_caption_says_of_a_refuted_claim_that_what_is_printed_holds() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dpverify.report.collect import ReportError
 from dpverify.report.files import has_marker
-from dpverify.report.folder import FINISHED, PLAN, PREPARED, UpdatePlan, finish, update
+from dpverify.report.folder import PLAN, PREPARED, UNFINISHED, UpdatePlan, finish, update
 from dpverify.report.words import FIGURE_MARK, GENERATED
 from tests.for_each import for_each
 
@@ -115,7 +115,7 @@ def link_as_folder_of_update(folder: Path, outside: Path) -> None:
 
 
 def finished_is_a_file(folder: Path, _: Path) -> None:
-    put(folder, {FINISHED: b"mine"})
+    put(folder, {UNFINISHED: b"mine"})
 
 
 @for_each(
@@ -146,7 +146,7 @@ def test_what_is_in_the_way_is_named_and_left_alone(arrange: Callable[[Path, Pat
 
 
 def unfinished(folder: Path, plan: bytes, *contents: bytes) -> None:
-    put(folder, {f"{FINISHED}/{PLAN}": plan, **{f"{FINISHED}/{i}": text for i, text in enumerate(contents)}})
+    put(folder, {f"{UNFINISHED}/{PLAN}": plan, **{f"{UNFINISHED}/{i}": text for i, text in enumerate(contents)}})
 
 
 def planned(*, write: tuple[str, ...] = (), delete: tuple[str, ...] = ()) -> bytes:
@@ -218,9 +218,9 @@ def test_an_unfinished_update_writes_only_content_with_our_marker_and_no_link(tm
     put(tmp_path, {"secret": PAGE})
     unfinished(tmp_path / "a", planned(write=("README.md",)), b"# Not ours\n")
     unfinished(tmp_path / "b", planned(write=("README.md",)))
-    (tmp_path / "b" / FINISHED / "0").symlink_to(tmp_path / "secret")
+    (tmp_path / "b" / UNFINISHED / "0").symlink_to(tmp_path / "secret")
     unfinished(tmp_path / "c" / "d", planned(write=("README.md",)), PAGE)
-    (tmp_path / "c" / FINISHED).symlink_to(tmp_path / "c" / "d" / FINISHED)
+    (tmp_path / "c" / UNFINISHED).symlink_to(tmp_path / "c" / "d" / UNFINISHED)
     for name in "abc":
         before = state(tmp_path)
         with pytest.raises(ReportError):

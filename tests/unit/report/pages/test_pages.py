@@ -11,7 +11,7 @@ from dpverify.ledger.results import AmendmentResult, DerivationResult, Result, R
 from dpverify.report.collect import said_alike
 from dpverify.report.pages.layout import Places
 from dpverify.report.pages.paper import paper_pages
-from dpverify.report.pages.summary import CHANGES, summary
+from dpverify.report.pages.summary import MAX_CHANGES, summary
 from dpverify.report.pages.templates import claim_section, evidence
 from dpverify.report.words import readings_of
 from tests.for_each import for_each
@@ -161,10 +161,10 @@ def test_only_so_many_changes_stand_on_the_first_page_and_privacy_comes_first(ru
     page = only_page(msgspec.structs.replace(run, results=[*boxes, theorem, milder, worse]))
     rows = page.split("**What an implementer must change**")[1].split("\n\n")[2].splitlines()[2:]
     assert "Severity: privacy (data are less private than stated), utility (" in page
-    assert len(rows) == CHANGES
+    assert len(rows) == MAX_CHANGES
     names = ("algorithm-9-worse", "algorithm-9-milder", "theorem-9-dp")
     assert [name in row for name, row in zip(names, rows, strict=False)] == [True, True, True]
-    assert f"[{23 - CHANGES} more, and every other claim]" in page
+    assert f"[{23 - MAX_CHANGES} more, and every other claim]" in page
 
 
 def test_alarms_are_loud(page: str) -> None:
