@@ -22,7 +22,6 @@ from dpverify.symbolic.prove.facts import Facts, differences, symbol_signs, symb
 from dpverify.symbolic.prove.signs import is_implied
 
 _BITS = (170, 680)
-_PROBES = 4
 _WITNESSES = 6
 
 
@@ -78,16 +77,6 @@ class Setting:
                 _clip(variables, difference)
         return Setting(variables, self.symbols, assumptions, self.points.count, self.seed, self.implied_relations)
 
-    def is_refuted(self, expr: Any) -> bool:
-        """Test whether an expression is certainly not 0 at one of a few points."""
-        if not {str(s.name) for s in symbols_of(expr)} <= self.variables.keys():
-            return False
-        try:
-            value = compile_expr(expr)
-            return any(compare(value(dict(p), 128), "=", _ZERO) is False for p in self.points.samples[:_PROBES])
-        except (EvaluationError, TypeError):
-            return False
-
 
 def _clip(variables: dict[str, Variable], difference: Any) -> None:
     """Restrict the ranges of integers by the condition ``difference >= 0`` of a case."""
@@ -104,6 +93,8 @@ def _clip(variables: dict[str, Variable], difference: Any) -> None:
                 variables[letter.name] = replace(variable, lo=min(max(variable.lo, int(bound)), variable.hi))
             elif (above := letter + difference).is_Integer:
                 variables[letter.name] = replace(variable, hi=max(min(variable.hi, int(above)), variable.lo))
+
+
 
 
 _ZERO = compile_expr(sympy.Integer(0))({}, 64)

@@ -74,7 +74,9 @@ def examine(statement: Statement, points: int = POINTS) -> Examination:
             checker = k.run(certificate.data, rules())
             given = tuple(map(str, k.given_in(certificate.data)))
             relation = relation_to_derived(full, derivation, checker)
-            return Examination(statement, derivation, certificate.data, (), given, relation)
+            false_lines = tuple(_false_lines(full, derivation, certificate, points))
+            accepted = None if false_lines else certificate.data
+            return Examination(statement, derivation, accepted, false_lines, given, relation)
         except k.Refused as error:
             refusal = f"the checker refuses the certificate: {error}"
     problems = tuple(problems_of(full, derivation, certificate, points)) or (f"no certificate: {refusal}",)
@@ -83,24 +85,37 @@ def examine(statement: Statement, points: int = POINTS) -> Examination:
 
 def problems_of(statement: Statement, derivation: Derivation, certificate: Certificate, points: int) -> Iterator[str]:
     """Yield why there is no certificate: the line that fails, later lines that points refute, the last expression."""
+    has_problem = False
     try:
         clean = prepared(derivation)
-        setting = setting_of(clean, points, 0)
+        for line, report in _reports(statement, clean, step_certificate(derivation, certificate), points):
+            if problem := link_problem(clean, report):
+                has_problem = True
+                yield f"line {line.number}: {line.text}: {problem}"
     except DerivationError as error:
         yield str(error)
         return
-    lines = iter(_proof_lines(statement))
-    has_problem = False
-    for report in link_reports(clean, step_certificate(derivation, certificate), setting):
-        if isinstance(report.link, Step) and is_guard(report.link):
-            continue
-        line = next(lines)
-        if problem := link_problem(clean, report):
-            has_problem = True
-            yield f"line {line.number}: {line.text}: {problem}"
     if not has_problem:
         relation = relation_to_derived(statement, derivation, None)
         yield f"{NOT_CLAIMED.get(relation, UNDECIDED)}: {certificate.reason}"
+
+
+def _false_lines(statement: Statement, derivation: Derivation, certificate: Certificate, points: int) -> Iterator[str]:
+    """Yield the lines of a certified proof that are false at a sample point, as by a false given relation."""
+    clean = prepared(derivation)
+    for line, report in _reports(statement, clean, certificate, points):
+        if report.values.violation and not is_granted(clean, report.link):
+            yield f"line {line.number}: {line.text}: {report.values.violation}"
+
+
+def _reports(
+    statement: Statement, clean: Derivation, certificate: Certificate, points: int
+) -> Iterator[tuple[ChainLine, LinkReport]]:
+    """Yield the lines of a proof with the evidence on their links."""
+    lines = iter(_proof_lines(statement))
+    for report in link_reports(clean, certificate, setting_of(clean, points, 0)):
+        if not (isinstance(report.link, Step) and is_guard(report.link)):
+            yield next(lines), report
 
 
 def _proof_lines(statement: Statement) -> Iterator[ChainLine]:

@@ -38,6 +38,7 @@ from dpverify.symbolic.elaborate.letters import (
 from dpverify.symbolic.elaborate.steps import QUANTITY, Elaborator
 from dpverify.symbolic.expressions.ranges import SetBits
 from dpverify.symbolic.expressions.translation import sympy_conditions, sympy_definitions, to_relations
+from dpverify.symbolic.rules import CATALOGUE
 
 _NAME = "[A-Za-z][A-Za-z0-9_]*"
 _DIVISION = re.compile(
@@ -246,6 +247,8 @@ class _Builder:
         }
 
     def _chain(self, name: str, chain: Chain, letters: Letters, local: tuple[str, ...]) -> Derivation:
+        if clashes := sorted(self.book.lemmas.keys() & CATALOGUE.keys()):
+            raise ProofError(name, 0, "", f"{clashes[0]} is a rule; the lemma of this name needs another id")
         elaborator = Elaborator(name, letters, self.cite, tuple(self.book.lemmas), self.book.given)
         first = ChainLine(1, "=", chain.start, "")
         start = elaborator.expr(first, chain.start)
@@ -260,10 +263,18 @@ class _Builder:
             elif line.induction is not None:
                 link = self._induction(elaborator, old, line, *line.induction)
             else:
-                link = elaborator.step(old, line)
+                link = self._step(elaborator, old, line)
             links.append(link)
             old = link.expr
         return tuple(links)
+
+    def _step(self, elaborator: Elaborator, old: Any, line: ChainLine) -> Step:
+        try:
+            return elaborator.step(old, line)
+        except ProofError:
+            raise
+        except ValueError as error:  # such as a condition that contradicts the domains
+            raise elaborator.error(line, str(error)) from None
 
     def _induction(
         self,

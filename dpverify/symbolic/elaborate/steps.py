@@ -182,7 +182,7 @@ class Elaborator:
             names |= applied - self.letters.symbols.keys()
             in_start = plain.start.free_symbols if isinstance(plain, DerivedPremise) else set[Any]()
             if not reason.kind and (wrong := sorted(given.keys() - names - {QUANTITY, *(s.name for s in in_start)})):
-                letters = ", ".join(sorted(names))
+                letters = ", ".join(sorted(names)) or "none"
                 raise self.error(line, f"the lemma {reason.name} has no letter {wrong[0]}; it has {letters}")
             if vector := self._vector_for_number(plain, given):
                 raise self.error(line, f"{given[vector]} is a vector, and {vector} of {reason.name} is a number")

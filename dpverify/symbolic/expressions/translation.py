@@ -154,7 +154,7 @@ def to_relations(node: Compare, symbols: Mapping[str, Any]) -> tuple[Any, ...]:
         raise ValueError(f"the condition {to_text(node)} is undefined for all values of its symbols.")
     links = [RELATIONS[op](a, b) for a, op, b in zip(sides, node.ops, sides[1:], strict=False)]
     if sympy.false in links:
-        raise ValueError(f"the condition {node} contradicts the domains of its symbols.")
+        raise ValueError(f"the condition {to_text(node)} contradicts the domains of its symbols.")
     return tuple(link for link in links if link is not sympy.true)
 
 

@@ -19,17 +19,14 @@ _SECONDS = 10.0
 _MAX_OPERATIONS = 160
 
 
-def are_equal(left: Any, right: Any, facts: Facts, is_nonzero: Callable[[Any], bool] | None = None) -> bool:
-    """Test whether two expressions are proven equal.
-
-    ``is_nonzero`` finds expressions that are nonzero at a point, to save time.
-    """
+def are_equal(left: Any, right: Any, facts: Facts) -> bool:
+    """Test whether two expressions are proven equal."""
     difference = left - right
     if difference == 0:
         return True
-    if difference.has(sympy.nan, sympy.zoo) or (is_nonzero is not None and is_nonzero(difference)):
+    if difference.has(sympy.nan, sympy.zoo):
         return False
-    if is_nonzero is None and with_witnesses(facts, symbols_of(difference)).is_nonzero_at_witness(difference):
+    if with_witnesses(facts, symbols_of(difference)).is_nonzero_at_witness(difference):
         return False
     return _vanishes(difference, facts.relevant_to(symbols_of(difference)))
 
@@ -129,12 +126,10 @@ class _TimeIsUp(BaseException):
     """Raised by the alarm; a BaseException so that no handler inside sympy swallows it."""
 
 
-def with_time_limit(seconds: float, function: Callable[[], T], *, is_cpu_time: bool = False) -> T | None:
+def with_time_limit(seconds: float, function: Callable[[], T]) -> T | None:
     """Call a function with a time limit. Return None if the limit is exceeded.
 
-    The limit is far above the time of a normal step, so that a slow machine does not change a verdict. With
-    ``is_cpu_time`` it limits the CPU time of this process instead of the elapsed time. Such a call may contain calls of
-    the other kind. Outside the main thread, or if the system has no timer, there is no limit.
+    The limit is far above the time of a normal step, so that a slow machine does not change a verdict. Outside the main thread, or if the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return function()
@@ -142,13 +137,8 @@ def with_time_limit(seconds: float, function: Callable[[], T], *, is_cpu_time: b
     def stop(*_: Any) -> None:
         raise _TimeIsUp(stop)
 
-    number = signal.SIGALRM
-    timer = signal.ITIMER_REAL
-    if is_cpu_time:
-        number = signal.SIGVTALRM
-        timer = signal.ITIMER_VIRTUAL
-    before = signal.signal(number, stop)
-    signal.setitimer(timer, seconds)
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         return function()
     except _TimeIsUp as up:
@@ -156,5 +146,5 @@ def with_time_limit(seconds: float, function: Callable[[], T], *, is_cpu_time: b
             raise
         return None
     finally:
-        signal.setitimer(timer, 0)
-        signal.signal(number, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
