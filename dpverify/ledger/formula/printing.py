@@ -73,7 +73,7 @@ def _write(node: Node) -> tuple[str, int]:
 
 
 def _operand(node: Node, min_level: int) -> str:
-    """Write an operand, in brackets if its precedence is below `least`."""
+    """Write an operand, in brackets if its precedence is below `min_level`."""
     text, level = _write(node)
     return text if level >= min_level else f"({text})"
 
@@ -178,7 +178,7 @@ class _Setter:
         return self.piece(node, last=True)[0]
 
     def operand(self, node: Formula, min_level: int, *, last: bool = True) -> str:
-        """Typeset an operand, in brackets if its precedence is below `least`."""
+        """Typeset an operand, in brackets if its precedence is below `min_level`."""
         text, level = self.piece(node, last=last)
         return text if level >= min_level else self.fenced(node)
 

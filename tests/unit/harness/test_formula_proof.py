@@ -98,7 +98,7 @@ def test_nothing_false_is_proved(
     text: str, domains: str, requires: list[str], points: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not points:  # the prover has to resist by itself
-        monkeypatch.setattr(FactList, "refuted", lambda *_: False)
+        monkeypatch.setattr(FactList, "is_refuted", lambda *_: False)
     result = judged(CHECK, formula(text, domains, *requires))
     assert (result.status, result.error) == ("untested", "")
 
