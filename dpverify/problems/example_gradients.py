@@ -83,16 +83,16 @@ class ExampleGradients:
 
     def __call__(self, w: Vector, batch: Indices, out: Vector) -> None:
         """Write the mean of the batch's clipped gradients at ``w``, shape (d,), to ``out``."""
-        out[:] = clipped(self._ask(w, batch), self.clip).mean(axis=0)
+        out[:] = clipped(self._checked_rows(w, batch), self.clip).mean(axis=0)
 
     def change(self, new: Vector, old: Vector, batch: Indices, gamma: float, out: Vector) -> None:
         """Write the mean over ``batch`` of gamma grad f(new) + (1 - gamma) (grad f(new) - grad f(old)) to ``out``."""
-        now = self._ask(new, batch)
+        now = self._checked_rows(new, batch)
         out[:] = gamma * clipped(now, self.clip).mean(axis=0)
         if gamma < 1.0:
-            out += (1.0 - gamma) * clipped(now - self._ask(old, batch), self.change_clip).mean(axis=0)
+            out += (1.0 - gamma) * clipped(now - self._checked_rows(old, batch), self.change_clip).mean(axis=0)
 
-    def _ask(self, w: Vector, batch: Indices) -> Matrix:
+    def _checked_rows(self, w: Vector, batch: Indices) -> Matrix:
         rows = self._rows(w, batch)
         self._calls += 1
         if len(batch) > 1 and self._calls & (self._calls - 1) == 0:

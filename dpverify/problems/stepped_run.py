@@ -155,11 +155,11 @@ class SteppedRun(LongRun):
 class FunctionRun(SteppedRun):
     """Mixin for runs on a Python gradient function, step by step; list it before the class with the state."""
 
-    def _ask_with(self, gradient: IndexGradient) -> None:
+    def _set_gradient(self, gradient: IndexGradient) -> None:
         self._function = any_function(gradient)
         self._chunk = 1
 
-    def _ask(self, w: Vector, n: int, t: int, out: Vector) -> None:
+    def _write_gradient(self, w: Vector, n: int, t: int, out: Vector) -> None:
         """Write the gradient of example n at ``w`` to ``out``, both of shape (d,)."""
         ask(self._function, w, n, t, out)
 

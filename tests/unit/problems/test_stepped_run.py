@@ -33,11 +33,11 @@ class Descent(FunctionRun):
         schedule: Indices | None = None, keep: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(T, N, start, ordering, 3, schedule=schedule, keep=keep)
-        self._ask_with(gradient)
+        self._set_gradient(gradient)
         self._gradient = np.full(len(self._w), np.nan)
 
     def _step(self, t: int, n: int) -> None:
-        self._ask(self._w, n, t, self._gradient)
+        self._write_gradient(self._w, n, t, self._gradient)
         if not np.isfinite(self._gradient).all():
             self._refuse(self._gradient[np.newaxis], self._gradient, t)
         self._w -= RATE * self._gradient

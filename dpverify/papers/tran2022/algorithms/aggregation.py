@@ -78,7 +78,7 @@ def aggregate(
     tape = None if isinstance(noise, Generator) else check.array(len(queries), None, noise=noise)
     released: list[Vector] = []
     for i, (query, delta) in enumerate(zip(queries, deltas, strict=True)):
-        answer = _ask(i, query, dataset, released)  # "Set f_i = G_i(D, f^_1, ..., f^_{i-1})"
+        answer = _checked_answer(i, query, dataset, released)  # "Set f_i = G_i(D, f^_1, ..., f^_{i-1})"
         if tape is not None and tape.shape[1] != len(answer):
             rule = f"must have {len(answer)} columns, one per coordinate of an answer"
             raise check.ArgumentError("noise", f"an array of shape {tape.shape}", rule)
@@ -90,10 +90,10 @@ def aggregate(
 def replay(dataset: D, queries: Sequence[Query[D]], released: Matrix) -> Matrix:
     """Return the noiseless answers on another data set, with the answers ``released``, shape (K, d), held fixed."""
     released = check.array(len(queries), None, released=released)
-    return np.array([_ask(i, query, dataset, released[:i]) for i, query in enumerate(queries)])
+    return np.array([_checked_answer(i, query, dataset, released[:i]) for i, query in enumerate(queries)])
 
 
-def _ask(i: int, query: Query[D], dataset: D, previous: Sequence[Vector] | Matrix) -> Vector:
+def _checked_answer(i: int, query: Query[D], dataset: D, previous: Sequence[Vector] | Matrix) -> Vector:
     """Return the answer to query i; check that it has the same length as the previous answers."""
     length = len(previous[0]) if i else None
     return check.array(length, **{f"answer_{i + 1}": query(dataset, [answer.copy() for answer in previous])})

@@ -249,12 +249,12 @@ class DpNsgdCallable(FunctionRun, NsgdRun):
         keep: bool = False,
     ) -> None:
         super().__init__(examples, start, parameters, seed, tape, keep)
-        self._ask_with(gradient)
+        self._set_gradient(gradient)
         self._noisy_step = for_types_of(noisy_step, 1, self._numbers, *self._state)
 
     def _step(self, t: int, n: int) -> None:
         state = self._state
-        self._ask(state.w, n, t, state.gradient)
+        self._write_gradient(state.w, n, t, state.gradient)
         if self._numbers.scale > 0.0:
             unit = state.slots[(t & -t).bit_length() - 1]
             if len(self._tape):

@@ -261,15 +261,15 @@ class SrNsgdCallable(FunctionRun, SrRun):
         keep: bool = False,
     ) -> None:
         super().__init__(examples, start, parameters, seed, tape, schedule, keep)
-        self._ask_with(gradient)
+        self._set_gradient(gradient)
         self._sr_step = for_types_of(sr_step, 1, self._numbers, self._noise, *self._state)
 
     def _step(self, t: int, n: int) -> None:
         state = self._state
-        self._ask(state.anchors[0], n, t, state.gradients[G])
+        self._write_gradient(state.anchors[0], n, t, state.gradients[G])
         if t > len(self._order.permutation):
-            self._ask(state.anchors[1], n, t, state.gradients[DELTA])
-        self._ask(state.w, n, t, state.gradients[R])
+            self._write_gradient(state.anchors[1], n, t, state.gradients[DELTA])
+        self._write_gradient(state.w, n, t, state.gradients[R])
         failed = self._sr_step(t, self._numbers, self._noise, *state)
         if failed:
             self._fail(failed)
