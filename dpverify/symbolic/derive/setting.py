@@ -95,8 +95,6 @@ def _clip(variables: dict[str, Variable], difference: Any) -> None:
                 variables[letter.name] = replace(variable, hi=max(min(variable.hi, int(above)), variable.lo))
 
 
-
-
 _ZERO = compile_expr(sympy.Integer(0))({}, 64)
 
 

@@ -129,7 +129,8 @@ class _TimeIsUp(BaseException):
 def with_time_limit(seconds: float, function: Callable[[], T]) -> T | None:
     """Call a function with a time limit. Return None if the limit is exceeded.
 
-    The limit is far above the time of a normal step, so that a slow machine does not change a verdict. Outside the main thread, or if the system has no timer, there is no limit.
+    The limit is far above the time of a normal step, so that a slow machine does not change a verdict. Outside the main
+    thread, or if the system has no timer, there is no limit.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         return function()
