@@ -84,9 +84,10 @@ def test_the_law_is_near_a_rounded_gaussian_up_to_eight_deviations() -> None:
     law = noise.law()
     edges = np.linspace(0.0, 8.0, 81)
     for low, high in pairwise(edges.tolist()):
-        first, last = math.ceil(low * noise.DEVIATION), math.ceil(high * noise.DEVIATION) - 1
+        first = math.ceil(low * noise.DEVIATION)
+        last = math.ceil(high * noise.DEVIATION) - 1
         ends = (np.array([first, last + 1]) - 0.5) / noise.DEVIATION
-        meant = float(stats.norm.sf(ends[0]) - stats.norm.sf(ends[1]))
+        meant = stats.norm.sf(ends[0]) - stats.norm.sf(ends[1])
         probability = law[noise.MAX_NOISE + first : noise.MAX_NOISE + last + 1].sum()
         assert probability == pytest.approx(meant, rel=0.02, abs=0.0)
     assert math.sqrt(float(law @ AT.astype(float) ** 2)) == pytest.approx(noise.DEVIATION, rel=1e-3)

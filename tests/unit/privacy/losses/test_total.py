@@ -41,7 +41,7 @@ def test_the_law_of_a_sum_is_within_the_bound_of_its_rounding(
     ]
     law, bound = _law_of_sum(steps, 0.01, 0.0, cells, precision)
     exact = exact_law(kinds, cells)
-    error = float(np.linalg.norm(law - exact))
+    error = np.linalg.norm(law - exact)
     assert error <= bound + ROUNDOFF * float(np.linalg.norm(exact))  # the law itself is rounded to a double
     assert bound < 1e-10
     if precision is np.longdouble:
@@ -67,5 +67,5 @@ def test_a_transform_is_near_at_each_frequency(cells: int) -> None:
     few = np.where(rng.random(cells) < 0.01, spread, 0.0)
     for numbers in (spike, spread, few):
         precise = np.fft.rfft(numbers.astype(np.longdouble))
-        error = float(np.abs(np.fft.rfft(numbers) - precise).max())
+        error = np.abs(np.fft.rfft(numbers) - precise).max()
         assert error <= 16.0 * ROUNDOFF * math.log2(cells) * float(numbers.sum())
