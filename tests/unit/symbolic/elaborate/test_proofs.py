@@ -47,7 +47,27 @@ def test_the_checker_accepts_certificates_of_the_recorded_statements(part: int) 
         assert premises <= set(k.given_in(recorded)), statement.reference
 
 
+CHAIN = '<= log2(t + 1)      by popcount-log2\n<= log2(T + 1)      by log2-monotone\n"""\n'
+FALSE_GIVEN = """<= log2(t + 1) - 1      by given wish
+<= log2(T + 1) - 1      by log2-monotone
+\"\"\"
+
+[[given]]
+id = "wish"
+words = "one bit fewer"
+says = "popcount(t) <= log2(t + 1) - 1"
+"""
+LEMMA = '\n[[lemma]]\nid = "log2-monotone"\nchain = """\n   s\n<= s + 1\n"""\n'
+
 FALSE = [
+    ("lemma-12-count", CHAIN, FALSE_GIVEN, ["line 2", "is false", "at T ="]),
+    (
+        "lemma-12-count",
+        CHAIN,
+        f'{FALSE_GIVEN}requires = ["T < 0"]\n',
+        ["line 2", "the condition T < 0 contradicts the domains"],
+    ),
+    ("lemma-12-count", CHAIN, f"{CHAIN}{LEMMA}", ["log2-monotone is a rule; the lemma of this name needs another id"]),
     ("lemma-12-count", "log2(T + 1)      by", "log2(T)      by", ["line 3", "not proven: t + 1 <= T", "false at T ="]),
     ("lemma-12-count", "log2(t + 1)", "log2(t)", ["line 2", "popcount(n) <= log2(n + 1)", "false at T ="]),
     ("lemma-12-count", "popcount-log2", "popcount-log", ["no rule or lemma", "similar names: popcount-log2"]),
