@@ -30,6 +30,7 @@ SAMPLING = (
     "large batches",
     "pairs",
     "each pair",
+    "parts of the data",
     "next step",
     "common",
     "any two steps",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from scipy.stats import binom, hypergeom
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dpverify.privacy.matrix import Participation
 
 RUNS = 400
-FAR = (0.2, 0.02)  # tail probabilities at which batch sizes are tested
+FAR = (0.2, 0.02)  # tail probabilities at which numbers of examples are tested
+MOST_LEVELS = 40  # upper bound on the one-sided tests of Poisson samples
 MOST_PAIRED = 400  # examples of which every pair is tested
 MOST_INDICES = 2 * 10**7  # total indices of all runs, if the runs are extended to a second epoch
 MOST_LISTED = 10**6  # total indices of all runs, if the steps of each example are listed
@@ -44,7 +45,7 @@ def sampling_tests(
         return
     yield ConformanceTest(
         "seeds of batches",
-        not counts.same,
+        not counts.same or promise.batch == promise.examples,
         "every seed gives the same batches" if counts.same else "seeds give different batches",
         "a generator that is not the one that was given",
     )
@@ -107,7 +108,8 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
     """Test whether the second epoch is independent of the first one.
 
     Count how often an example has the same batch number in the next epoch, and how often it shares its batch with the
-    same example again. Return no tests if two epochs are too long to draw, or if ``batches`` ends earlier.
+    same example again. Return no tests if two epochs are too long to draw, or if ``batches`` ends earlier. The form of
+    both epochs is tested in one run.
     """
     n = promise.examples
     b = promise.batch
@@ -119,6 +121,9 @@ def _next_epoch(batches: Batches, promise: Promise, alpha: float, seed: int, run
         batches_of_run = _taken(batches, promise, 2 * epoch, np.random.default_rng([seed, runs + run]))
         if len(batches_of_run) < 2 * epoch:
             return []
+        wrong = "" if run else next(_wrong(batches_of_run, promise), "")
+        if wrong:
+            return [ConformanceTest("next epoch", False, f"in a run of {2 * epoch} steps, {wrong}", _FORM)]
         example = _followed(run, n)
         places = (range(first, first + epoch) for first in (0, epoch))
         before, after = (next((t for t in place if example in batches_of_run[t]), None) for place in places)
@@ -154,17 +159,17 @@ def _wrong(run: list[Any], promise: Promise) -> Iterator[str]:
     """Yield errors of batches that are malformed, or have a size or an example that the sampling excludes."""
     yield from _malformed(run, promise)
     epoch = -(-promise.examples // promise.batch)
-    counts = np.zeros(promise.examples, dtype=int)
+    used = np.zeros(promise.examples, dtype=bool)
     for t, batch in enumerate(run):
-        if promise.sampling == "batches" and len(batch) != promise.batch:
-            yield f"step {t + 1} has {len(batch)} examples, not {promise.batch}"
+        place = t % epoch if promise.sampling == "epochs" else 0
+        size = min(promise.batch, promise.examples - place * promise.batch)
+        if promise.sampling != "poisson" and len(batch) != size:
+            yield f"step {t + 1} has {len(batch)} examples, not {size}"
         if promise.sampling == "epochs":
-            if len(batch) > promise.batch:
-                yield f"step {t + 1} has {len(batch)} examples, more than {promise.batch}"
-            counts = np.zeros(promise.examples, dtype=int) if t % epoch == 0 else counts
-            counts[batch] += 1
-            if counts.max() > 1:
+            used &= place > 0
+            if used[batch].any():
                 yield f"step {t + 1} has an example for the second time in its epoch"
+            used[batch] = True
 
 
 def _alike(first: list[Any], second: list[Any]) -> bool:
@@ -187,6 +192,9 @@ class _Counts:
         self.flat = np.zeros((runs, self.usable, len(self.few)), dtype=bool)  # whether each of ``few`` was drawn
         self.common = np.zeros((runs, self.steps // 2), dtype=int)  # number of common examples of two consecutive steps
         self.chosen = np.zeros((runs, self.steps), dtype=bool)  # whether the example of the run was drawn
+        self.in_parts = np.zeros((runs, self.usable, len(PARTS)), dtype=int)  # number of examples in each part
+        self.epoch = min(self.steps, n // promise.batch)  # steps in which an epoch draws no example again
+        self.distinct = 0  # number of runs that draw no example again in these steps
         self._first: list[Any] = []
 
     def add(self, run: int, drawn: list[Any]) -> None:
@@ -194,6 +202,8 @@ class _Counts:
         n = len(self.included)
         self._first = self._first or drawn
         self.same = self.same and _alike(drawn, self._first)
+        of_epoch = np.concatenate(drawn[: self.epoch])
+        self.distinct += len(np.unique(of_epoch)) == len(of_epoch)
         before = np.zeros(n, dtype=bool)
         for t, batch in enumerate(drawn):
             members = np.zeros(n, dtype=bool)
@@ -205,11 +215,18 @@ class _Counts:
                 self.included[batch.astype(int)] += 1
                 self.both += int(members[even] and members[even + 1])
                 self.flat[run, t] = members[self.few]
+                self.in_parts[run, t] = [members[part(n)].sum() for part in PARTS.values()]
             if t % 2:
                 self.common[run, t // 2] = np.count_nonzero(before & members)
             before = members
 
 
+PARTS: dict[str, Callable[[int], slice]] = {
+    "the first half": lambda n: slice(n // 2),
+    "the first quarter": lambda n: slice(n // 4),
+    "every second example": lambda n: slice(0, n, 2),
+    "every third example": lambda n: slice(0, n, 3),
+}
 STRIDES = (7, 11, 13, 17, 19, 23)
 
 
@@ -219,58 +236,99 @@ def _followed(run: int, examples: int) -> int:
     return (run * stride) % examples
 
 
+Event: TypeAlias = tuple[str, Any, int, float, str]
+"""Name of a test, counts of events, number of trials, probability of an event, and the faults that the test detects."""
+
+
 def _tests(counts: _Counts, promise: Promise, alpha: float) -> Iterator[ConformanceTest]:
     """Yield exact binomial tests of counts of independent events, whose probability follows from the sampling."""
+    events = [*_example_events(counts, promise), *_part_events(counts, promise)]
+    if promise.sampling == "poisson":
+        events += _size_events(counts, promise, alpha / MOST_LEVELS)
+    if promise.sampling != "epochs":
+        events += [*_step_events(counts, promise), *_common_events(counts, promise)]
+    for name, counted, trials, probability, words in events:
+        yield _binomial(name, counted, trials, float(probability), alpha / len(events), words)
+
+
+def _example_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
     n = promise.examples
-    steps = promise.steps
     b = promise.batch
-    kind = promise.sampling
     rate = b / n
-    pair = rate**2 if kind == "poisson" else b * (b - 1) / (n * (n - 1))
+    pair = rate**2 if promise.sampling == "poisson" else b * (b - 1) / (n * (n - 1))
     few = counts.few
-    usable = counts.usable
+    trials = counts.runs * counts.usable
     flat = counts.flat.reshape(-1, len(few)).astype(float)
     together = (flat.T @ flat)[np.triu_indices(len(few), 1)]
-    tests = [
-        ("inclusion", counts.included, counts.runs * usable, rate, "an example that is drawn too often or too seldom"),
-        ("pairs", np.array([counts.both]), counts.runs * usable, pair, "neighbours that are drawn together"),
-        (
-            "each pair",
-            together,
-            counts.runs * usable,
-            pair,
-            f"two of {len(few)} examples that come together too often or too seldom",
-        ),
-    ]
-    if kind == "poisson":
-        sizes = counts.sizes.ravel()
-        for far in FAR:
-            low = int(binom.ppf(far, n, rate)) - 1
-            high = int(binom.isf(far, n, rate)) + 1
-            of = f", beyond {far:.0%}"
-            words = "sizes that vary too little, or are cut off"
-            few_in = np.array([(sizes <= low).sum()])
-            many_in = np.array([(sizes >= high).sum()])
-            tests += [
-                (f"small batches{of}", few_in, sizes.size, binom.cdf(low, n, rate), words),
-                (f"large batches{of}", many_in, sizes.size, binom.sf(high - 1, n, rate), words),
-            ]
-    if kind != "epochs":
-        chosen = counts.chosen.astype(float)  # axes: run, step; each run follows one example
-        pairs = steps // 2
-        twice = np.count_nonzero(counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2])
-        words = "a batch that is used again, or examples that are left out after they were drawn"
-        tests.append(("next step", np.array([twice]), counts.runs * pairs, rate**2, words))
-        common = counts.common
-        law = binom(n, rate**2) if kind == "poisson" else hypergeom(n, b, b)
-        many = int(law.isf(FAR[-1])) + 1
-        words = "batches that are made once and drawn again"
-        tests.append(("common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words))
-        two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
-        words = f"batches that repeat within {steps} steps"
-        tests.append(("any two steps", two, counts.runs, rate**2, words))
-    for name, counts_of_test, trials, probability, words in tests:
-        yield _binomial(name, counts_of_test, trials, float(probability), alpha / len(tests), words)
+    yield "inclusion", counts.included, trials, rate, "an example that is drawn too often or too seldom"
+    yield "pairs", np.array([counts.both]), trials, pair, "neighbours that are drawn together"
+    words = f"two of {len(few)} examples that come together too often or too seldom"
+    yield "each pair", together, trials, pair, words
+
+
+def _part_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
+    """Yield how many batches have a number of examples in a part of the data that is between the tails ``FAR[0]``."""
+    n = promise.examples
+    b = promise.batch
+    for index, (name, part) in enumerate(PARTS.items()):
+        size = len(range(n)[part(n)])
+        law = binom(size, b / n) if promise.sampling == "poisson" else hypergeom(n, size, b)
+        low = law.ppf(FAR[0])
+        high = law.isf(FAR[0])
+        numbers = counts.in_parts[..., index]
+        ordinary = np.array([((numbers > low) & (numbers < high)).sum()])
+        probability = max(0.0, law.cdf(high - 1) - law.cdf(low))
+        words = (
+            "a number of examples from a part that varies too little or too much, such as a fixed share of each rank"
+        )
+        yield f"parts of the data, {name}", ordinary, numbers.size, probability, words
+
+
+def _size_events(counts: _Counts, promise: Promise, level: float) -> Iterator[Event]:
+    """Yield how many batches are small or large; the last tail is the rarest in which a count of 0 shows a fault."""
+    law = binom(promise.examples, promise.batch / promise.examples)
+    sizes = counts.sizes.ravel()
+    for far in (*FAR, 1 - level ** (1 / sizes.size)):
+        low = int(law.ppf(far))
+        high = int(law.isf(far))
+        of = f", beyond {100 * far:.2g}%"
+        words = "sizes that vary too little, or are never"
+        small = np.array([(sizes <= low).sum()])
+        large = np.array([(sizes >= high).sum()])
+        yield f"small batches{of}", small, sizes.size, law.cdf(low), f"{words} {low} or less"
+        yield f"large batches{of}", large, sizes.size, law.sf(high - 1), f"{words} {high} or more"
+
+
+def _step_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
+    steps = promise.steps
+    square = (promise.batch / promise.examples) ** 2
+    chosen = counts.chosen.astype(float)  # axes: run, step; each run follows one example
+    twice = np.count_nonzero(counts.chosen[:, 0 : steps - 1 : 2] & counts.chosen[:, 1:steps:2])
+    words = "a batch that is used again, or examples that are left out after they were drawn"
+    yield "next step", np.array([twice]), counts.runs * (steps // 2), square, words
+    two = (chosen.T @ chosen)[np.triu_indices(steps, 1)]
+    yield "any two steps", two, counts.runs, square, f"batches that repeat within {steps} steps"
+
+
+def _common_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
+    """Yield how many disjoint pairs of steps have many or few common examples, and how many runs have none at all."""
+    n = promise.examples
+    b = promise.batch
+    steps = counts.epoch
+    is_poisson = promise.sampling == "poisson"
+    law = binom(n, (b / n) ** 2) if is_poisson else hypergeom(n, b, b)
+    common = counts.common
+    many = int(law.isf(FAR[-1])) + 1
+    words = "batches that are made once and drawn again"
+    yield "common", np.array([(common >= many).sum()]), common.size, law.sf(many - 1), words
+    few = int(law.ppf(FAR[0]))
+    words = "a batch that avoids the examples of the batch before, or draws them again"
+    yield f"common, at most {few}", np.array([(common <= few).sum()]), common.size, law.cdf(few), words
+    none = (
+        binom.cdf(1, steps, b / n) ** n if is_poisson else float(np.prod(hypergeom.pmf(0, n, b * np.arange(steps), b)))
+    )
+    words = "examples that are drawn again too seldom or too often, such as never in a reshuffled epoch"
+    yield f"common in {steps} steps, none", np.array([counts.distinct]), counts.runs, none, words
 
 
 def _binomial(name: str, counts: Any, of: int, probability: float, alpha: float, words: str) -> ConformanceTest:
