@@ -311,7 +311,7 @@ def _step_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
 
 
 def _common_events(counts: _Counts, promise: Promise) -> Iterator[Event]:
-    """Yield how many disjoint pairs of steps have many or few common examples, and how many runs have none at all."""
+    """Yield how many pairs of steps have many or few common examples, and how many runs draw no example again."""
     n = promise.examples
     b = promise.batch
     steps = counts.epoch
