@@ -282,13 +282,21 @@ def _algorithm_or_value(target: str) -> tuple[Any, ModuleType]:
     return load_value("TARGET", target)
 
 
+def _is_pair(pair: object) -> bool:
+    """Test whether this is an optimizer and its promise."""
+    from dpverify.conform import PrivateOptimizer, Promise
+
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        return False
+    return isinstance(pair[0], PrivateOptimizer) and isinstance(pair[1], Promise)
+
+
 def _load_optimizer(target: str, device: str | None) -> tuple[str, ModuleType, Pair | dict[str, Pair]]:
     """Return the docstring of a function on one line, its module, and its result."""
     value, module = _algorithm_or_value(target)
     make = getattr(value, "conformance", value)  # a method of Algorithm
     if not callable(make):
         raise BadInput("TARGET", target, f"must be a function, is {type(value).__name__}")
-    from dpverify.conform import PrivateOptimizer, Promise
     from dpverify.conform.peers.recording import says_of
 
     build = _with_device(target, make, device)
@@ -296,12 +304,10 @@ def _load_optimizer(target: str, device: str | None) -> tuple[str, ModuleType, P
         with foreign_code(target):
             several = build()
             pairs = list(several.values()) if isinstance(several, dict) else [several]
-            (*_,) = ((optimizer, promise) for optimizer, promise in pairs)
         check_originals(target)
     except ForeignError as error:
         raise BadInput("TARGET", target, error.reason) from error
-    if not all(
-        isinstance(optimizer, PrivateOptimizer) and isinstance(promise, Promise) for optimizer, promise in pairs
-    ):
-        raise BadInput("TARGET", target, "must return a PrivateOptimizer and a Promise")
+    if not pairs or not all(map(_is_pair, pairs)):
+        empty = "" if pairs else ", or a dict of such pairs that is not empty"
+        raise BadInput("TARGET", target, f"must return a PrivateOptimizer and a Promise{empty}")
     return says_of(make, target), module, several

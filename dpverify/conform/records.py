@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral, Real
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +18,33 @@ from dpverify.conform.rounding import DTYPES, Dtype
 
 if TYPE_CHECKING:
     from dpverify.privacy.matrix import MatrixMechanism, Participation
+
+
+def _check_positive(record: object, *names: str) -> None:
+    """Raise ValueError if one of these fields is not a finite number above 0."""
+    for name in names:
+        value = getattr(record, name)
+        is_number = isinstance(value, Real)
+        if not is_number or not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a finite number above 0, got {name}={value!r}.")
+
+
+def _check_integer(record: object, name: str, least: int) -> None:
+    """Raise ValueError if this field is not an integer of at least ``least``."""
+    value = getattr(record, name)
+    is_integer = isinstance(value, Integral)
+    if not is_integer or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {name}={value!r}.")
+
+
+def _is_covariance(covariance: Any, steps: int) -> bool:
+    """Test whether this is a symmetric and positive definite matrix with a row for each step."""
+    try:
+        matrix = np.asarray(covariance, dtype=float)
+        np.linalg.cholesky(matrix)
+    except (TypeError, ValueError):  # LinAlgError is a ValueError
+        return False
+    return matrix.shape == (steps, steps) and np.isfinite(matrix).all() and np.allclose(matrix, matrix.T)
 
 
 @dataclass(frozen=True)
@@ -38,11 +67,8 @@ class Statistic:
 
     def __post_init__(self) -> None:
         """Raise ValueError if a field is out of range."""
-        for name in ("sensitivity", "deviation"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
-        if self.size < 1:
-            raise ValueError(f"size must be at least 1, got size={self.size}.")
+        _check_positive(self, "sensitivity", "deviation")
+        _check_integer(self, "size", 1)
 
 
 @dataclass(frozen=True)
@@ -153,12 +179,9 @@ class Promise:
 
     def __post_init__(self) -> None:
         """Raise ValueError if a field is out of range."""
-        for name in ("sigma", "clip", "divisor"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be finite and above 0, got {name}={getattr(self, name)}.")
+        _check_positive(self, "sigma", "clip", "divisor")
         for name, least in (("steps", 2), ("dimension", 2), ("batch", 1), ("examples", 4)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, got {name}={getattr(self, name)}.")
+            _check_integer(self, name, least)
         if self.batch > self.examples:
             raise ValueError(f"batch must be at most examples={self.examples}, got batch={self.batch}.")
         for name, words in (("sampling", SAMPLINGS), ("neighbours", NEIGHBOURS), ("dtype", DTYPES)):
@@ -175,6 +198,9 @@ class Promise:
             raise ValueError(f"clip_schedule must have {self.steps} finite lengths above 0, one per step.")
         if schedule is not None and self.adaptive_clip:
             raise ValueError("clip_schedule and adaptive_clip exclude each other.")
+        if self.covariance is not None and not _is_covariance(self.covariance, self.steps):
+            rule = f"must be symmetric and positive definite, {self.steps} by {self.steps}"
+            raise ValueError(f"covariance {rule}, got covariance={short(self.covariance)}.")
         if self.memory is not None:
             memory = np.asarray(self.memory, dtype=float)
             right = memory.shape == (self.steps, self.steps) and np.isfinite(memory).all()

@@ -184,19 +184,19 @@ def _totals(
 
 
 def headline(tests: Sequence[ConformanceTest], alpha: float) -> str:
-    """Return the number of faults and tests, and the probability of a false alarm, in two sentences."""
+    """Return the number of faults and tests, and the probability of a false alarm if a test is random."""
     fault_list = faults(tests)
     number = Counter(test.status for test in tests)
     untested = number["not tested"]
-    chance = f"A correct optimizer fails any test with probability at most {alpha:.2g}."
+    chance = f" A correct optimizer fails any test with probability at most {alpha:.2g}." if alpha else ""
     if fault_list:
         missing = f", {untested} could not be run" if untested else ""
         counts = f"{number['fault']} of {len(tests)} tests failed, {number['ok']} passed{missing}"
-        return f"{plural(len(fault_list), 'fault')}: {counts}. {chance}"
+        return f"{plural(len(fault_list), 'fault')}: {counts}.{chance}"
     if untested:
         counts = f"{untested} of {len(tests)} tests could not be run, {number['ok']} passed"
-        return f"Incomplete: {counts}. No fault was found. {chance}"
-    return f"No fault found: {number['ok']} of {len(tests)} tests passed. {chance}"
+        return f"Incomplete: {counts}. No fault was found.{chance}"
+    return f"No fault found: {number['ok']} of {len(tests)} tests passed.{chance}"
 
 
 def conformance_table(result: Conformance) -> ResultTable:

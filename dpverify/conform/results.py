@@ -35,7 +35,7 @@ class ConformanceTest:
 
     def __str__(self) -> str:
         label = "FAULT" if self.status == "fault" else self.status
-        return f"{label:<10}  {self.name}: {self.found}. It sees: {self.sees}."
+        return f"{label:<10}  {self.name}: {self.found}. It detects: {self.sees}."
 
 
 def worst(results: Iterable[ConformanceTest]) -> ConformanceTest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from dpverify.conform.rounding import change_rounding, longest
 from dpverify.foreign import ForeignError
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # gradient norms of the changed example, in clip lengths
+LENGTHS_AMONG_ZEROS = (0.5, 1.0, 1.02, 1.2, 1.5, 3.0, 30.0, 1e6)  # the same if all other gradients are 0
 LENGTHS_ELSEWHERE = (1.0, 30.0)  # norms that are also tried with the example in other places than the last
 STATISTIC = 1e-5  # relative rounding allowed for a statistic, whose type is not promised; float32 passes
 DIRECTIONS = 64  # random directions that are searched for excess changes by low-precision rounding
@@ -212,25 +214,30 @@ class _Search:
 
 
 def all_neighbours(promise: Promise, rng: np.random.Generator) -> Iterator[NeighbouringBatches]:
-    """Yield neighbouring batches of all sizes that the promised sampling draws."""
+    """Yield neighbouring batches of all sizes that the promised sampling draws.
+
+    The changed example is on an axis or has many coordinates. Every second length has both directions reversed, so that
+    each length is tried with each sign among the kinds of other gradients.
+    """
     d = promise.dimension
     clip = promise.clip
     axis = np.eye(1, d)
     slant = _unit(rng, d)
+    equal = np.full((1, d), d**-0.5)
     huge = longest(promise.dtype, clip)
     pool = clip * rng.standard_normal(d + _others(promise)[-1])
-    for size in _others(promise):
-        kinds = {
-            "zero": (0.0, _rows(0.0 * axis, size)),
-            "opposite": (1.0, _rows(-clip * axis, size)),
-            "alike": (1.0, _rows(clip * axis, size)),
-            "huge and opposite": (1.0, _rows(-huge * clip * axis, size)),
-            "random": (1.0, _random_rows(clip, rng, pool, size, d)),
-        }
-        for kind, (length_of_each, batch) in kinds.items() if size else [("none", (0.0, np.zeros((0, d))))]:
-            for length in LENGTHS:
-                for direction in (axis, slant):
-                    for pair in _changes(promise, batch, length_of_each, kind, min(length, huge), direction):
+    random_rows = [_random_rows(clip, rng, pool, size, d) for size in _others(promise)]
+    for sign, directions in enumerate([(axis, slant), (-axis, -equal)]):
+        row = clip * directions[0]
+        rows = {"zero": np.zeros((1, d)), "opposite": -row, "alike": row, "huge and opposite": -huge * row}
+        for number, random_batch in enumerate(random_rows, sign):
+            repeated = {kind: _rows(row, len(random_batch)) for kind, row in rows.items()}
+            kinds = {**repeated, "random": random_batch} if len(random_batch) else {"none": random_batch}
+            for place, (kind, batch) in enumerate(kinds.items(), number):
+                is_zero = kind in ("none", "zero")
+                lengths = LENGTHS_AMONG_ZEROS if is_zero else LENGTHS
+                for length, direction in product(lengths[place % 2 :: 2], directions):
+                    for pair in _changes(promise, batch, float(not is_zero), kind, min(length, huge), direction):
                         yield pair
                         yield from pair.at_other_places() if kind == "zero" and length in LENGTHS_ELSEWHERE else ()
     yield from _at_quantiles(promise, axis)

@@ -97,6 +97,15 @@ DENSITY = math.sqrt(2.0 / math.pi)  # density of the absolute value of a standar
 FOREIGN = "the released vector does not follow normal numbers of numpy, PyTorch, JAX or random"
 
 
+class CaseKind(NamedTuple):
+    """A step, counted from 0, the size of its batch, the length of its gradients in clip lengths, and the change."""
+
+    at: int
+    size: int
+    length: float  # one of SIZES
+    is_removed: bool = False  # the example is removed; by default it is replaced
+
+
 class StateCase(NamedTuple):
     """A step, counted from 0, its gradients, its gradients with one example changed, and gradients of later steps."""
 
@@ -107,27 +116,33 @@ class StateCase(NamedTuple):
 
 
 def state_tests(optimizer: PrivateOptimizer, promise: Promise, seed: int) -> Iterator[ConformanceTest]:
-    """Change an example of a step, adapt the noise so that the release is the same, and compare later releases."""
+    """Change an example of a step, adapt the noise so that the release is the same, and compare later releases.
+
+    If neighbours differ by an example and batches are Poisson samples, the example is also removed: a state may
+    remember the size of a batch.
+    """
     steps = _steps(promise)
     sizes = [size for size in sorted({SMALL_BATCH, promise.batch}) if size in _possible(promise)]
-    every = [(at, size, length) for at in steps for size in sizes for length in SIZES]
+    every = [CaseKind(at, size, length) for at in steps for size in sizes for length in SIZES]
+    if promise.neighbours == "add-remove" and promise.sampling == "poisson":
+        every += [CaseKind(at, sizes[-1], SIZES[0], is_removed=True) for at in steps]
     chosen = every[:: _stride(promise, every)]
-    results = [_result(optimizer, promise, seed, _case(promise, seed, *case)) for case in chosen]
-    text = steps_and_sizes(promise, sorted({at for at, _, _ in chosen}), sorted({size for _, size, _ in chosen}))
+    results = [_result(optimizer, promise, seed, _case(promise, seed, kind)) for kind in chosen]
+    text = steps_and_sizes(promise, sorted({kind.at for kind in chosen}), sorted({kind.size for kind in chosen}))
     worst_result = worst(results)
     if worst_result.is_tested:
         worst_result = replace(worst_result, found=f"{worst_result.found}; tested: {text}", sees=_sees(promise, chosen))
     yield worst_result
 
 
-def _stride(promise: Promise, cases: list[tuple[int, int, float]]) -> int:
+def _stride(promise: Promise, kinds: list[CaseKind]) -> int:
     """Return the stride at which cases are tested within the work budget; an odd stride includes all kinds of cases."""
-    calls = [at + CALLS + 2 * len(_later_steps(promise, at)) for at, _, _ in cases]
+    calls = [kind.at + CALLS + 2 * len(_later_steps(promise, kind.at)) for kind in kinds]
     paid = affordable(STATE, promise, promise.batch * promise.dimension)
-    return min(2 * (sum(calls) // (2 * paid)) + 1, max(1, len(cases)))
+    return min(2 * (sum(calls) // (2 * paid)) + 1, max(1, len(kinds)))
 
 
-def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
+def _sees(promise: Promise, kinds: list[CaseKind]) -> str:
     """Return a text about the faults that the test detects and the probability of missing one.
 
     In the cases whose gradients are not clipped, an example of random normal numbers of deviation ``length * clip /
@@ -135,14 +150,14 @@ def _sees(promise: Promise, cases: list[tuple[int, int, float]]) -> str:
     the divisor, this change is normal with some mean. So it is below a tolerance with probability at most DENSITY times
     the tolerance over its deviation. The cases are independent.
     """
-    if promise.memory is not None or any(_returns(promise, at) for at, _, _ in cases):
+    if promise.memory is not None or any(_returns(promise, kind.at) for kind in kinds):
         return SEES
     largest = TYPICAL * promise.deviation + promise.sensitivity
     tolerance = _tolerance(promise, largest, 0.0)
     missed = 1.0
-    for _, _, length in cases:
-        if length < 1.0:
-            deviation = length * promise.clip / promise.divisor / math.sqrt(promise.dimension)
+    for kind in kinds:
+        if kind.length < 1.0:
+            deviation = kind.length * promise.clip / promise.divisor / math.sqrt(promise.dimension)
             missed *= min(1.0, DENSITY * tolerance / deviation)
     return f"{SEES}; a state that keeps one direction of it per step is missed with probability {missed:.1g}"
 
@@ -175,11 +190,14 @@ def _possible(promise: Promise) -> set[int]:
     return {*sizes, SMALL_BATCH} if len(sizes) > 2 else set(sizes)
 
 
-def _case(promise: Promise, seed: int, at: int, size: int, length: float) -> StateCase:
+def _case(promise: Promise, seed: int, kind: CaseKind) -> StateCase:
+    at, size, length, is_removed = kind
     rng = np.random.default_rng([seed, 4, at, size, SIZES.index(length)])
     d = promise.dimension
     later = promise.clip * rng.standard_normal((size, d)) / np.sqrt(d)
     gradients = length * later
+    if is_removed:
+        return StateCase(at, gradients, gradients[1:], later)
     changed = gradients.copy()
     changed_length = min(CHANGED[SIZES.index(length)], longest(promise.dtype, promise.clip))
     changed[0] = -changed_length * promise.clip * np.eye(1, d)[0]

@@ -14,6 +14,7 @@ from dpverify.conform.training.data import MODELS, Model, TrainingData, data_wit
 from dpverify.conform.training.runs import CODE, DecodedRun, RunPool, Runs, decoded_runs, seed_of
 
 LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # gradient norms, in clip lengths
+LENGTHS_AMONG_ZEROS = (0.5, 1.0, 1.02, 1.2, 1.5, 3.0, 30.0, 1e6)  # the same if all other gradients are 0
 FEW_LENGTHS = (1.0, 1e6)
 OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random", "short and long by turns")
 FEW_OTHERS = ("zero", "opposite")
@@ -111,18 +112,21 @@ class _ContributionSearch:
         clip = self.promise.clip
         slant = rng.standard_normal(self.dimension)
         slant /= np.linalg.norm(slant)
-        for kind in FEW_OTHERS if few or self.model != "linear" else OTHERS:
+        equal = np.full(self.dimension, self.dimension**-0.5)
+        for number, kind in enumerate(FEW_OTHERS if few or self.model != "linear" else OTHERS):
+            direction = -equal if number % 2 else slant
             other_records = {
                 "zero": np.zeros((size, self.dimension)),
-                "opposite": np.tile(-clip * slant, (size, 1)),
-                "alike": np.tile(clip * slant, (size, 1)),
-                "huge and opposite": np.tile(-1e6 * clip * slant, (size, 1)),
+                "opposite": np.tile(-clip * direction, (size, 1)),
+                "alike": np.tile(clip * direction, (size, 1)),
+                "huge and opposite": np.tile(-1e6 * clip * direction, (size, 1)),
                 "random": clip * rng.standard_normal((size, self.dimension)),
-                "short and long by turns": clip * np.resize([0.1, 30.0], (size, 1)) * slant,
+                "short and long by turns": clip * np.resize([0.1, 30.0], (size, 1)) * direction,
             }[kind]
-            for length in FEW_LENGTHS if few else LENGTHS:
+            lengths = LENGTHS_AMONG_ZEROS if kind == "zero" else LENGTHS
+            for length in FEW_LENGTHS if few else lengths:
                 words = f"a gradient of {length:g} clip lengths, others {kind}"
-                yield Example(words, length * clip * slant, other_records)
+                yield Example(words, length * clip * direction, other_records)
         if self.model == "linear":
             return
         zero = np.zeros((size, self.dimension))

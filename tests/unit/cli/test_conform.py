@@ -33,7 +33,10 @@ def test_the_example_of_the_guide_conforms_and_a_mistake_in_it_is_found(
     ("text", "message"),
     [
         ("def make(): return 1, 2", "must return a PrivateOptimizer and a Promise"),
-        ("def make(): return 1", "raised TypeError"),
+        ("def make(): return 1", "must return a PrivateOptimizer and a Promise"),
+        ("def make(): return None", "must return a PrivateOptimizer and a Promise"),
+        ("def make(): return 1, 2, 3", "must return a PrivateOptimizer and a Promise"),
+        ("def make(): return {}", "or a dict of such pairs that is not empty"),
         ("make = 3", "must be a function"),
     ],
 )
@@ -122,7 +125,7 @@ def test_what_is_no_dict_of_optimizers_and_no_seed_is_one_line(
     file = tmp_path / "some_bad.py"
     file.write_text(SOME)
     assert main(["conform", f"{file}:bad"]) == 2
-    assert "raised TypeError" in capsys.readouterr().err
+    assert "must return a PrivateOptimizer and a Promise" in capsys.readouterr().err
     assert main(["conform", f"{file}:good", "--seeds", "0"]) == 2
     assert "--seeds 0: must be at least 1" in capsys.readouterr().err
 

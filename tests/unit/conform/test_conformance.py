@@ -213,10 +213,17 @@ def test_an_epoch_that_is_too_long_to_be_drawn_twice_is_left_out() -> None:
 @for_each(
     ("changed", "message"),
     [
-        ({"sigma": 0.0}, "sigma must be finite and above 0, got sigma=0.0"),
+        ({"sigma": 0.0}, "sigma must be a finite number above 0, got sigma=0.0"),
         ({"batch": 65}, "batch must be at most examples=64, got batch=65"),
         ({"sampling": "shuffle"}, "sampling must be one of poisson, batches, epochs, got 'shuffle'"),
-        ({"steps": 1}, "steps must be at least 2"),
+        ({"sigma": "1"}, "sigma must be a finite number above 0, got sigma='1'"),
+        ({"clip": None}, "clip must be a finite number above 0, got clip=None"),
+        ({"steps": 1}, "steps must be an integer of at least 2"),
+        ({"batch": 16.5}, r"batch must be an integer of at least 1, got batch=16\.5"),
+        ({"examples": "64"}, "examples must be an integer of at least 4, got examples='64'"),
+        ({"covariance": [[1.0, 2.0], [3.0, 4.0]]}, "covariance must be symmetric and positive definite, 6 by 6, got"),
+        ({"covariance": -np.eye(6)}, "covariance must be symmetric and positive definite"),
+        ({"covariance": np.tril(np.ones((6, 6)))}, "covariance must be symmetric and positive definite"),
     ],
 )
 def test_a_promise_that_cannot_be_is_refused(changed: dict[str, Any], message: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dpverify.conform import PrivateOptimizer, Promise
+from dpverify.conform.rounding import rounded
 from dpverify.conform.sensitivity import sensitivity_tests
 from tests.for_each import for_each
-from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, Array, clipped, dp_sgd, promise
+from tests.unit.conform.catalogue import BATCH, CLIP, PROMISE, SIGMA, Array, clipped, dp_sgd, promise
 
 
 @for_each("value", [np.nan, np.inf])
@@ -53,3 +55,35 @@ def test_a_clip_length_that_is_a_quantile_of_the_batch_is_a_fault(share: float, 
     result = next(sensitivity_tests(PrivateOptimizer(step), kind, 0))
     assert not result.passed
     assert "the rest long" in result.found
+
+
+UNCLIPPED: dict[str, Callable[[Array, Array], Array]] = {
+    "up to 1.03 clip lengths": lambda g, norms: norms < 1.03 * CLIP,
+    "up to 1.3 clip lengths": lambda g, norms: norms < 1.3 * CLIP,
+    "between 2 and 4 clip lengths": lambda g, norms: (norms > 2 * CLIP) & (norms < 4 * CLIP),
+    "no large positive coordinate": lambda g, norms: g.max(axis=1, keepdims=True) < CLIP / np.sqrt(g.shape[1]),
+    "the first coordinate is negative": lambda g, norms: g[:, :1] < 0,
+    "all coordinates are negative": lambda g, norms: (g < 0).all(axis=1, keepdims=True),
+}
+TWIN = "the norm is at most the clip length"
+
+
+@for_each("dtype", ["float64", "float32", "bfloat16"])
+@for_each("name", [*UNCLIPPED, TWIN])
+def test_gradients_that_are_not_clipped_are_found_by_length_and_sign(name: str, dtype: Any) -> None:
+    is_unclipped = UNCLIPPED.get(name, lambda g, norms: norms <= CLIP)
+
+    def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        norms = np.linalg.norm(g, axis=1, keepdims=True)
+        kept: Array = np.where(is_unclipped(g, norms), g, clipped(g)) if len(g) else g
+        return state, rounded((kept.sum(axis=0) + SIGMA * CLIP * rng.standard_normal(g.shape[1])) / BATCH, dtype)
+
+    assert next(sensitivity_tests(PrivateOptimizer(step), promise(dtype=dtype), 0)).passed == (name == TWIN)
+
+
+def test_a_clip_factor_of_squared_norms_is_a_fault() -> None:
+    def step(state: Any, g: Array, rng: np.random.Generator) -> tuple[Any, Array]:
+        factors = np.minimum(1.0, CLIP / np.maximum((g * g).sum(axis=1, keepdims=True), 1e-12))
+        return state, ((g * factors).sum(axis=0) + SIGMA * CLIP * rng.standard_normal(g.shape[1])) / BATCH
+
+    assert not next(sensitivity_tests(PrivateOptimizer(step), PROMISE, 0)).passed

@@ -32,6 +32,9 @@ def test_a_summary_shows_each_fault_once_and_no_markup_of_foreign_text() -> None
     assert text.startswith("### ✗ file_name.py:make\n\n1 fault: 1 of 2 tests failed, 1 passed.")
     assert "| scale of noise | 0.5 \\| &lt;script> |  |" in text
     assert "shape of noise" not in text
+    assert "with probability at most 1e-05." in text
+    assert "probability" not in summary("a", Conformance(tests[1:]))
+    assert "It detects: 5%." in str(tests[1])
     assert summary("a", Conformance(tests[1:])).startswith("### ✓ a\n\nNo fault found")
     incomplete = summary("a", Conformance([tests[1], not_tested("state", "the noise is the system's")]))
     assert incomplete.startswith("### ? a\n\nIncomplete: 1 of 2 tests")

@@ -23,6 +23,7 @@ from tests.unit.conform.training.catalogue import (
     PROMISE,
     SIGMA,
     STEPS,
+    clipped,
     clipped_sum,
     normal,
     poisson,
@@ -180,3 +181,15 @@ def test_a_public_number_of_records_is_stated() -> None:
     tests = {test.name: test for test in of(make, promise).tests}
     assert tests["number of records"].passed
     assert "48 records: 8 updates, divisor 48; 47 records: 8 updates, divisor 47" in tests["number of records"].found
+
+
+@for_each("fault", ["up to 1.03 clip lengths", "all numbers are negative"])
+def test_records_that_are_not_clipped_are_found_by_length_and_sign(fault: str) -> None:
+    def total(data: TrainingData, batch: Any, step: int) -> Any:
+        g = data.gradients(batch)
+        norms = np.linalg.norm(g, axis=1, keepdims=True)
+        is_unclipped = norms < 1.03 * CLIP if fault.startswith("up") else (g < 0).all(axis=1, keepdims=True)
+        return clipped_sum(data, batch, step) + np.where(is_unclipped, g - clipped(g), 0.0).sum(axis=0)
+
+    failed = {test.name for test in of(lambda data, seed: train(data, seed, total=total)).failed}
+    assert failed >= {"sensitivity, linear model", "sensitivity, sequence model", "sensitivity, convolution model"}
