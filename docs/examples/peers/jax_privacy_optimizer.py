@@ -14,7 +14,6 @@ CLIP, SIGMA, BATCH, EXAMPLES, STEPS = 0.7, 1.1, 16, 208, 8
 
 def plan(seed=0, iterations=STEPS):
     """One band and examples that are independent of each other: DP-SGD with Poisson batches."""
-    neighbours = dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE
     return BandMFExecutionPlanConfig(
         iterations=iterations,
         strategy=np.array([1.0]),
@@ -26,7 +25,7 @@ def plan(seed=0, iterations=STEPS):
         normalize_by=BATCH,
         sampling_prob=BATCH / EXAMPLES,
         partition_type=PartitionType.INDEPENDENT,
-        accountant=dp_accounting.pld.PLDAccountant(neighbours),
+        accountant=dp_accounting.pld.PLDAccountant(dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE),
         dtype=np.float64,
         noise_seed=seed,
     ).plan
@@ -45,9 +44,8 @@ JITTED_NOISE = jax.jit(plan().noise_addition_transform.update)  # the seed is pa
 def step(memory, gradients, rng):
     """One step of the plan, whose noise has a seed from the generator that is given."""
     total = np.asarray(JITTED_SUM(np.array(gradients)))
-    if memory is None:
-        memory = plan(int(rng.integers(2**31))).noise_addition_transform.init(total)
-    released, memory = JITTED_NOISE(total, memory)
+    noise = plan(int(rng.integers(2**31))).noise_addition_transform if memory is None else None
+    released, memory = JITTED_NOISE(total, noise.init(total) if noise else memory)
     return memory, np.asarray(released)
 
 

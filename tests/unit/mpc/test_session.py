@@ -152,7 +152,7 @@ def with_ratio(body: str) -> str:
 TOLD = """
 import signal
 from dpverify.mpc import links
-links.BEAT, done = links.BEAT / 30, links.Link.done
+links.BEAT_FRACTION, done = links.BEAT_FRACTION / 30, links.Link.done
 links.Link.done = property(lambda link: link.peer_pid != 1 or done.__get__(link), done.__set__)
 signal.signal(signal.SIGUSR1, lambda *_: setattr(session._watch, 'timeout', 2.0))
 """

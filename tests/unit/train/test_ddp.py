@@ -69,8 +69,8 @@ def test_delta_pays_for_the_far_tails_of_noise_made_inside(noise: Inside, law: M
     """Its hundredth part does, for each number of each release, and nothing is guaranteed where they take more."""
     run = settings(noise=noise, steps=7)
     epsilon = ddp_epsilon(run, [10, 10, 10], 11, 1e-5)
-    assert law.spent(77.0, epsilon) < 1e-7
-    least = 100.0 * law.spent(77.0, 0.0)  # what they take at the least
+    assert law.delta_spent(77.0, epsilon) < 1e-7
+    least = 100.0 * law.delta_spent(77.0, 0.0)  # what they take at the least
     assert ddp_epsilon(run, [10, 10, 10], 11, least) == math.inf
     loud = settings(noise=noise, steps=7, sigma=40.0)  # its epsilon is small, so that they take hardly more than that
     assert ddp_epsilon(loud, [10, 10, 10], 11, least) == math.inf
@@ -107,7 +107,7 @@ def test_delta_is_spent_once_on_the_renyi_bounds_and_on_the_far_tails(noise: Ins
         (order - 1) * (7 * bound - epsilon + math.log1p(-1.0 / order)) - math.log(order)
         for order, bound in enumerate(law.renyi_bounds(DEVIATIONS[noise] / 4.0), start=2)
     )
-    assert 0.98e-5 < math.exp(least) <= 1e-5 - law.spent(77.0, epsilon)
+    assert 0.98e-5 < math.exp(least) <= 1e-5 - law.delta_spent(77.0, epsilon)
 
 
 @for_each("noise", ["bits", "ratio"])
