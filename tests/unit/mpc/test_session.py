@@ -214,9 +214,9 @@ def test_so_does_one_whose_noise_is_by_the_ratio_of_uniforms(at: int) -> None:
 
 
 def test_a_party_that_gives_up_says_why_to_all() -> None:
-    """And all end once all know it, not after LINGER, which is weeks here."""
+    """And all end once all know it, not after LINGER_SECONDS, which is weeks here."""
     body = (
-        "from dpverify.mpc import links\nlinks.LINGER = session._watch.timeout = 1e7\n"
+        "from dpverify.mpc import links\nlinks.LINGER_SECONDS = session._watch.timeout = 1e7\n"
         "session.open_sum(np.arange(4))\nif index == 2: raise PartyError('party 2 has a NaN')\n"  # all have it so
     )
     with running(body + LOOP) as children:
