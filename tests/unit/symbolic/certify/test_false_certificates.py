@@ -58,9 +58,11 @@ POSITIVE, NONNEGATIVE = ["<", ZERO, "x"], ["<=", ZERO, "x"]
 HALF = q("1/2")
 
 
-def normal(term: Any) -> Any:
-    """The integral of a term in v over all reals, under the normal law."""
-    return ["integral", "v", "-oo", "oo", ["*", ["exp", ["*", q("-1/2"), power("v", TWO)]], term]]
+def bell(size: Any) -> Any:
+    """The integral over all reals of the standard normal density at an expression in v."""
+    density = ["exp", ["*", q("-1/2"), power(size, TWO)]]
+    factor = ["*", HALF, ["sqrt", TWO], power(["sqrt", "pi"], q("-1"))]
+    return ["integral", "v", "-oo", "oo", ["*", factor, density]]
 
 
 #: A name, a certificate, and the conditions with which it would be true; none where it has no such.
@@ -90,8 +92,6 @@ PAIRS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "an undeclared letter": (({}, "x", "<=", "x"), ()),
     "a vector is no number": (({"x": "vector"}, ZERO, "<=", power("x", TWO)), ()),
     "a strict statement": ((X, "x", "<", "x"), ()),
-    "an integral over positive numbers": (({}, normal(["max", "v", ZERO]), "=", normal("v")), ()),
-    "an integral over whole numbers": (({}, normal(["floor", "v"]), "=", normal("v")), ()),
 }  # fmt: skip
 
 
@@ -112,6 +112,7 @@ CHOOSE, FOLLOWING = ["binomial", "n", "k"], ["binomial", "n", ["+", "k", ONE]]
 NEXT = ["*", CHOOSE, minus("n", "k"), power(["+", "k", ONE], q("-1"))]
 LEAK = {"within": "n", "facts": [fact(">=", "n", "combine", [], [["1", [minus("n", "%0")]], ["1", ["%0"]]])]}
 SQUARED = power(power("x", TWO), HALF)
+UNIT_BELL = fact("=", minus(bell("v"), ONE), *rule("gaussian-integral", s=ONE, k=ZERO, c=ZERO))
 SERIES = ["sum", "i", ZERO, "oo", power("x", "i")]
 ROOTS, TERMS = (["sum", "i", ZERO, "n", term] for term in (power(power(["+", "x", "i"], TWO), HALF), ["+", "x", "i"]))
 
@@ -273,8 +274,14 @@ FACTS: dict[str, Any] = {
         PAIR, ["binomial", "n", ZERO], "=", ONE,
         **body(fact("=", minus(ONE, ["binomial", "n", ZERO]), *rule("binomial-zero", n="n"))),
     ),
+    "an integral over positive numbers": certificate({}, bell(["max", "v", ZERO]), "=", ONE, **body(UNIT_BELL)),
+    "an integral over whole numbers": certificate({}, bell(["floor", "v"]), "=", ONE, **body(UNIT_BELL)),
     "a method that does not exist": certificate(X, ZERO, "<=", "x", **body(fact(">=", "x", "conclude"))),
 }  # fmt: skip
+
+
+def test_the_density_of_a_normal_number_integrates_to_1() -> None:
+    assert refusal(certificate({}, bell("v"), "=", ONE, **body(UNIT_BELL))) == ""
 
 
 @for_each("name", FACTS)
