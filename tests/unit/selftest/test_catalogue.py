@@ -1,5 +1,7 @@
 """The catalogue: every fault can be planted today, and what cannot be is refused in one line."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,15 @@ def test_every_fault_has_its_place() -> None:
         except (AssertionError, CatalogueError, OSError) as error:
             errors.append(f"{entry.id}: {error}")
     assert errors == []
+
+
+def test_faults_use_names_that_exist(tmp_path: Path) -> None:
+    """A fault with an undefined name would be noticed by any test that runs the line."""
+    for entry in FAULTS:
+        if entry.path.suffix == ".py":
+            (tmp_path / f"{entry.id}.py").write_text(planted((ROOT / entry.path).read_text("utf-8"), entry), "utf-8")
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "F821", str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() == "All checks passed!"
 
 
 def test_there_are_many_of_every_kind() -> None:
