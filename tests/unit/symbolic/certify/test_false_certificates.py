@@ -265,7 +265,9 @@ FACTS: dict[str, Any] = {
     ),
     "a logarithm of 0": certificate(X, ["log", "x"], "=", ["log", "x"], NONNEGATIVE),
     "a logarithm of a square": certificate(X, ["log", power("x", TWO)], "=", ["log", power("x", TWO)]),
-    "a binomial that may be 0": certificate(PAIR, ["log", CHOOSE], "=", ["log", CHOOSE]),
+    "a binomial that may be 0": certificate(
+        PAIR, ["log", CHOOSE], "=", ["log", CHOOSE], ["<=", ZERO, "n"], ["<=", ZERO, "k"]
+    ),
     "a binomial of a real number": certificate(
         {"n": WHOLE, "k": REAL}, FOLLOWING, "<=", NEXT, ["<=", ZERO, "n"], ["<=", ZERO, "k"],
         **body(fact("=", minus(NEXT, FOLLOWING), *rule("binomial-next", n="n", k="k"))),
