@@ -32,7 +32,11 @@ def run(programs: Sequence[str], code: str = READS, step: int = 100) -> list[lis
     def clock() -> float:
         """Stand still until all have ended or stopped that do so by themselves."""
         still = sum(party.process.poll() is None and not party.is_stopped for party in processes.parties)
-        return 0.0 if still > sum(HANGS in program for program in programs if STOPS not in program) else next(ticks)
+        if still > sum(HANGS in program for program in programs if STOPS not in program):
+            return 0.0
+        time = next(ticks)
+        assert time <= 50 * step, "the run continues long after its time limits"
+        return time
 
     with PartyProcesses(len(programs), code, 30.0, clock) as processes:
         processes.feed([program.encode() + PAD for program in programs])
