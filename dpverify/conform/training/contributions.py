@@ -10,11 +10,10 @@ import numpy as np
 from dpverify.conform.coverage import ranges
 from dpverify.conform.records import Promise
 from dpverify.conform.results import ConformanceTest, not_tested
+from dpverify.conform.sensitivity import LENGTHS, LENGTHS_AMONG_ZEROS
 from dpverify.conform.training.data import MODELS, Model, TrainingData, data_with
 from dpverify.conform.training.runs import CODE, DecodedRun, RunPool, Runs, decoded_runs, seed_of
 
-LENGTHS = (0.5, 1.0, 1.5, 30.0, 1e6)  # gradient norms, in clip lengths
-LENGTHS_AMONG_ZEROS = (0.5, 1.0, 1.02, 1.2, 1.5, 3.0, 30.0, 1e6)  # the same if all other gradients are 0
 FEW_LENGTHS = (1.0, 1e6)
 OTHERS = ("zero", "opposite", "alike", "huge and opposite", "random", "short and long by turns")
 FEW_OTHERS = ("zero", "opposite")

@@ -67,7 +67,7 @@ def _at_points(statement: Statement, derivation: Derivation) -> RelationToDerive
 def _points(
     variables: tuple[tuple[str, Variable], ...], symbols: tuple[Any, ...], conditions: tuple[Any, ...]
 ) -> list[dict[str, Any]]:
-    """Return cached points: controls of a derivation change the printed side but not its domain."""
+    """Return sample points of a domain. They are cached, since readings of a claim often have the same domain."""
     return Setting(dict(variables), symbols, conditions, _POINTS, 0).points.samples
 
 

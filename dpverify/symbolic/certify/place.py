@@ -11,7 +11,7 @@ from flint import fmpq
 from dpverify.symbolic.certify.checker import Expr, Form, Point, k, value_of
 
 
-class ExpressionProof(k.Proof):  # type: ignore[misc]
+class ExpressionProof(k.Proof):  # type: ignore[misc]  # the checker has no types
     """A proof of the checker whose data may contain expressions."""
 
     def read(self, data: Any) -> Expr:
